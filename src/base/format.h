@@ -1,0 +1,19 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+
+namespace lemnos {
+
+/// Formats with a string already checked at compile time. The only function of fmt that the rest of
+/// the program links against, so that fmt itself is compiled once (format.cpp).
+std::string format_erased(fmt::string_view text, fmt::format_args args);
+
+/// `format("{} of {}", 1, 2)`; the syntax is fmt's.
+template <typename... Args>
+std::string format(fmt::format_string<Args...> text, Args&&... args) {
+  return format_erased(text, fmt::make_format_args(args...));
+}
+
+}  // namespace lemnos

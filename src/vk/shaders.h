@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace lemnos::vk {
+
+/// One embedded SPIR-V module; `name` is the file's stem, or stem.variant.
+struct Shader {
+  std::string_view name;
+  std::span<const uint32_t> words;
+};
+
+/// All of them, from the build's generated table.
+std::span<const Shader> shaders();
+
+}  // namespace lemnos::vk
