@@ -22,6 +22,7 @@ class Program {
  public:
   struct Options {
     bool profile = false;  // time every node (see times())
+    bool gpu_path = false;  // the GPU's kernels even on a CPU device (tests, verify --gpu-path)
   };
 
   /// Compiles the kernels and records each section. `storage` must outlive the program; graph and
