@@ -87,18 +87,30 @@ class ArenaPlanner {
   void share_in_place() {
     for (uint32_t i = 0; i < graph_.values.size(); ++i)
       if (storage_roots_[i].valid()) result_.roots[i] = storage_roots_[i];
-    if (!options_.alias) return;
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
+      if (node.op->is_view) share_view(node);
+      if (!options_.alias) continue;
       for (const auto& [o, i] : node.op->inplace) {
         if (static_cast<size_t>(o) >= node.outputs.size() || static_cast<size_t>(i) >= node.inputs.size()) continue;
         const ValueId out = node.outputs[static_cast<size_t>(o)], in = node.inputs[static_cast<size_t>(i)];
         if (!may_share(node, n, out, in)) continue;
-        const ValueId root = result_.roots[in.index];
-        result_.roots[out.index] = root;
-        last_use_[root.index] = std::max(last_use_[root.index], last_use_[out.index]);
+        join(out, in);
       }
     }
+  }
+
+  void share_view(const Node& node) {
+    const ValueId out = node.outputs[0], in = node.inputs[0];
+    LEMNOS_CHECK(graph_[in].kind == ValueKind::activation && !storage_roots_[in.index].valid(),
+                 "{} of something that is no activation", node.op->name);
+    join(out, in);
+  }
+
+  void join(ValueId out, ValueId in) {
+    const ValueId root = result_.roots[in.index];
+    result_.roots[out.index] = root;
+    last_use_[root.index] = std::max(last_use_[root.index], last_use_[out.index]);
   }
 
   /// After an in-place update of a state nobody may read its older version.

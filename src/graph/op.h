@@ -70,6 +70,9 @@ struct OpDef {
   /// and `updates_parameters` is set, the op updates it: they always share.
   std::vector<std::pair<int, int>> inplace = {};
   bool updates_parameters = false;
+  /// Output 0 is input 0 under another shape: always the same storage, no kernel. The input must be
+  /// an activation.
+  bool is_view = false;
   /// Multiply-adds x 2, for the watchdog split and the roofline; null counts the bytes only.
   double (*flops)(const Graph&, const Node&) = nullptr;
 };
