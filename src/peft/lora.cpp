@@ -25,8 +25,8 @@ std::string lora_a_name(const std::string& module) { return kPrefix + module + "
 std::string lora_b_name(const std::string& module) { return kPrefix + module + ".lora_B.weight"; }
 bool is_adapter_parameter(const std::string& name) { return name.starts_with(kPrefix); }
 
-LoraHook::LoraHook(LoraConfig config, const std::vector<ModuleInfo>& targets, bool trainable)
-    : config_(std::move(config)), trainable_(trainable) {
+LoraHook::LoraHook(LoraConfig config, const std::vector<ModuleInfo>& targets, bool trainable, bool dropout)
+    : config_(std::move(config)), trainable_(trainable), dropout_(dropout && config_.lora_dropout > 0) {
   for (const ModuleInfo& module : targets) sites_.emplace(module.name, static_cast<int64_t>(sites_.size()));
 }
 
@@ -36,7 +36,7 @@ ValueId LoraHook::apply(ModelBuilder& m, const ModuleInfo& module, ValueId x, Va
   Builder& b = m.b();
   const ValueId lora_a = b.parameter(lora_a_name(module.name), {config_.r, module.in_features}, DType::f32, trainable_);
   const ValueId lora_b = b.parameter(lora_b_name(module.name), {module.out_features, config_.r}, DType::f32, trainable_);
-  if (trainable_ && config_.lora_dropout > 0) {
+  if (dropout_) {
     const ValueId rows = b.input_once("dropout_rows", {m.options().tokens}, DType::i32);
     const ValueId step = b.input_once("step_i32", {kStepInts}, DType::i32);
     x = ops::dropout(b, x, rows, step, config_.lora_dropout, site->second);

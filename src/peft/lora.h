@@ -31,8 +31,8 @@ bool is_adapter_parameter(const std::string& name);
 /// layer.py, Linear.forward). A is [r, in], B [out, r], f32.
 class LoraHook final : public LinearHook {
  public:
-  /// `targets` from resolve_targets. `trainable` makes A and B trainable and dropout active.
-  LoraHook(LoraConfig config, const std::vector<ModuleInfo>& targets, bool trainable);
+  /// `targets` from resolve_targets. `trainable` marks A and B as trained; `dropout` applies it.
+  LoraHook(LoraConfig config, const std::vector<ModuleInfo>& targets, bool trainable, bool dropout);
 
   ValueId apply(ModelBuilder& m, const ModuleInfo& module, ValueId x, ValueId y) const override;
 
@@ -40,6 +40,7 @@ class LoraHook final : public LinearHook {
   LoraConfig config_;
   std::map<std::string, int64_t> sites_;  // module -> index among the targets (the dropout site)
   bool trainable_;
+  bool dropout_;
 };
 
 /// Starting values as PEFT's default: A from kaiming_uniform(a = sqrt 5), that is uniform in

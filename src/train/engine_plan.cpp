@@ -125,16 +125,16 @@ int64_t EnginePlan::peak_bytes() const {
 EnginePlan plan_engine(const EngineSetup& setup, const DeviceProfile& device) {
   LEMNOS_CHECK(!setup.buckets.empty());
   EnginePlan plan;
-  std::unique_ptr<LoraHook> hook;
+  std::unique_ptr<LoraHook> hook, without_dropout;
   if (setup.lora) {
     plan.targets = resolve_targets(setup.lora->target_modules, outline(setup.model).modules);
-    hook = std::make_unique<LoraHook>(*setup.lora, plan.targets, setup.train);
+    hook = std::make_unique<LoraHook>(*setup.lora, plan.targets, setup.train, setup.train);
+    without_dropout = std::make_unique<LoraHook>(*setup.lora, plan.targets, setup.train, false);
   }
   for (const Bucket& bucket : setup.buckets) {
     if (setup.train || setup.want_loss) plan.training.push_back(training_graph(setup, bucket, hook.get()));
     if (!setup.want_logits) continue;
-    // The same parameters, so the same trainable flags: they are one storage.
-    plan.logits.push_back(logits_graph(setup, bucket, hook.get()));
+    plan.logits.push_back(logits_graph(setup, bucket, without_dropout.get()));
   }
   plan_memory(plan, {.max_block_bytes = device.max_allocation_bytes});
   count_parameters(plan);
