@@ -24,7 +24,8 @@ Batch padding_only(int64_t rows, int64_t length) {
 void put_row(Batch& batch, int64_t row, const Example& example) {
   const int64_t begin = row * batch.length;
   const auto length = std::ssize(example.ids);
-  LEMNOS_CHECK(length <= batch.length, "a row of {} tokens in a bucket of {}", length, batch.length);
+  LEMNOS_CHECK(length <= batch.length, "a row of {} tokens in a bucket of {}", length,
+               batch.length);
   std::copy(example.ids.begin(), example.ids.end(), batch.input_ids.begin() + begin);
   std::copy(example.labels.begin(), example.labels.end(), batch.labels.begin() + begin);
   const auto positions = batch.positions.begin() + begin;

@@ -31,8 +31,8 @@ Histogram count_lengths(std::span<const int64_t> lengths, int64_t multiple) {
   return histogram;
 }
 
-/// best[k][i]: fewest padded tokens for the first i lengths in k buckets; from[k][i]: where the last
-/// of these buckets begins.
+/// best[k][i]: fewest padded tokens for the first i lengths in k buckets; from[k][i]: where the
+/// last of these buckets begins.
 struct Table {
   std::vector<std::vector<int64_t>> best;
   std::vector<std::vector<size_t>> from;

@@ -26,9 +26,9 @@ struct RowPlace {
 };
 
 enum class DropReason {
-  too_short,        ///< fewer than two tokens: nothing to predict
-  all_ignored,      ///< no label counts after the shift by one
-  cut_by_max_length ///< it had targets, all of them beyond max_length
+  too_short,         ///< fewer than two tokens: nothing to predict
+  all_ignored,       ///< no label counts after the shift by one
+  cut_by_max_length  ///< it had targets, all of them beyond max_length
 };
 
 struct DroppedRow {

@@ -11,18 +11,24 @@ constexpr DropReason kDropReasons[] = {DropReason::too_short, DropReason::all_ig
 
 const char* name_of(DropReason reason) {
   switch (reason) {
-    case DropReason::too_short: return "too_short";
-    case DropReason::all_ignored: return "all_ignored";
-    case DropReason::cut_by_max_length: break;
+    case DropReason::too_short:
+      return "too_short";
+    case DropReason::all_ignored:
+      return "all_ignored";
+    case DropReason::cut_by_max_length:
+      break;
   }
   return "cut_by_max_length";
 }
 
 const char* explain(DropReason reason) {
   switch (reason) {
-    case DropReason::too_short: return "they have fewer than two tokens";
-    case DropReason::all_ignored: return "none of their labels is a target after the shift by one";
-    case DropReason::cut_by_max_length: break;
+    case DropReason::too_short:
+      return "they have fewer than two tokens";
+    case DropReason::all_ignored:
+      return "none of their labels is a target after the shift by one";
+    case DropReason::cut_by_max_length:
+      break;
   }
   return "max_length cuts off all their targets; raise it to train on them";
 }
@@ -75,8 +81,9 @@ std::vector<std::string> describe(const DataReport& report) {
         "it does not see when it generates; end the prompt on a token boundary ({})",
         report.boundary_merged.size(), first_places(report, report.boundary_merged)));
   if (report.repeated_bos_removed > 0)
-    lines.push_back(format("{} times a BOS written in the text was removed, as the tokenizer adds one",
-                           report.repeated_bos_removed));
+    lines.push_back(
+        format("{} times a BOS written in the text was removed, as the tokenizer adds one",
+               report.repeated_bos_removed));
   if (report.rows_without_eos > 0)
     lines.push_back(format("the tokenizer names no EOS token: {} rows have none appended",
                            report.rows_without_eos));

@@ -88,8 +88,8 @@ const ExampleMaker::Surroundings& ExampleMaker::surroundings() {
     const Ids around_nothing = encoder_.encode("", true);
     Surroundings found;
     found.bos = !around_nothing.empty() && around_nothing.front() == encoder_.bos_id;
-    found.eos = around_nothing.size() > (found.bos ? 1u : 0u) &&
-                around_nothing.back() == encoder_.eos_id;
+    found.eos =
+        around_nothing.size() > (found.bos ? 1u : 0u) && around_nothing.back() == encoder_.eos_id;
     surroundings_ = found;
   }
   return *surroundings_;

@@ -43,13 +43,15 @@ struct ExampleNotes {
 
 /// Makes examples of rows. The rules, those of TRL's SFTTrainer unless said:
 ///  - Text: encoded with the tokenizer's special tokens; EOS appended unless the row ends with it.
-///  - Prompt + completion: the two joined are encoded as one text, again with EOS once. The prompt is
+///  - Prompt + completion: the two joined are encoded as one text, again with EOS once. The prompt
+///  is
 ///    the longest common prefix with the prompt encoded alone and has no loss. When a token merges
 ///    across the border the prefix is shorter than the prompt's tokens: the merged token carries
 ///    completion text and is a target, and the row is reported (`boundary_merged`), because at
 ///    generation the model sees the prompt's own tokens.
 ///  - `input_ids`: taken as they are, nothing added. `labels` default to the ids.
-///  - Exactly one BOS (unlike TRL): where the post-processor adds one and the text already began with
+///  - Exactly one BOS (unlike TRL): where the post-processor adds one and the text already began
+///  with
 ///    one, the second is removed.
 ///  - Then the end is cut at max_length, EOS included.
 /// Ids outside of the embedding and labels that are neither -100 nor ids are Error{corrupt_input}.

@@ -115,7 +115,8 @@ std::string keys_of(const Json& row) {
 
 }  // namespace
 
-Row parse_row(const Json& row, std::string_view text_field, std::set<std::string>& ignored_columns) {
+Row parse_row(const Json& row, std::string_view text_field,
+              std::set<std::string>& ignored_columns) {
   if (!row.is_object())
     fail(ErrorKind::corrupt_input, "the line is {}, expected a JSON object", row.type_name());
   refuse_unsupported(row);

@@ -27,9 +27,9 @@ struct TokenRow {
 using Row = std::variant<TextRow, PairRow, TokenRow>;
 
 /// Tells the kind of a row by its keys: `input_ids` (+ `labels`, + an `attention_mask` of ones),
-/// `prompt` + `completion`, or `text_field`. Throws Error{corrupt_input} for a row that is wrong and
-/// Error{unsupported} for chat and multimodal rows; neither names the place. Keys that are not read
-/// are added to `ignored_columns`.
+/// `prompt` + `completion`, or `text_field`. Throws Error{corrupt_input} for a row that is wrong
+/// and Error{unsupported} for chat and multimodal rows; neither names the place. Keys that are not
+/// read are added to `ignored_columns`.
 Row parse_row(const Json& row, std::string_view text_field, std::set<std::string>& ignored_columns);
 
 }  // namespace lemnos::data

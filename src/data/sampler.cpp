@@ -111,8 +111,9 @@ void Sampler::restore(const Json& cursor) {
   const int64_t epoch = cursor.at("epoch").as_integer();
   const int64_t window = cursor.at("window").as_integer();
   if (epoch < 0 || window < 0 || window >= windows_per_epoch())
-    fail(ErrorKind::corrupt_input, "the saved data position (epoch {}, window {} of {}) is not valid",
-         epoch, window, windows_per_epoch());
+    fail(ErrorKind::corrupt_input,
+         "the saved data position (epoch {}, window {} of {}) is not valid", epoch, window,
+         windows_per_epoch());
   epoch_ = epoch;
   window_in_epoch_ = window;
   plan_epoch();

@@ -76,7 +76,8 @@ TEST_F(DatasetFile, WrongRowsAreNamedByFileAndLine) {
 
 TEST_F(DatasetFile, WhatIsNotThereYetIsRefused) {
   const ErrorKind unsupported = ErrorKind::unsupported;
-  expect_error("{\"messages\":[]}", unsupported, "rows.jsonl:1: the row has \"messages\": chat data");
+  expect_error("{\"messages\":[]}", unsupported,
+               "rows.jsonl:1: the row has \"messages\": chat data");
   expect_error("{\"prompt\":[],\"completion\":[]}", unsupported, "chat data is not there yet");
   expect_error("{\"text\":\"a\",\"images\":[]}", unsupported, "only text");
   expect_error("{\"input_ids\":[1,2],\"completion_mask\":[0,1]}", unsupported, "give \"labels\"");
@@ -121,7 +122,8 @@ TEST_F(DatasetFile, CaseB3NoRowLeftIsAnError) {
 }
 
 TEST_F(DatasetFile, CaseB5MergedBordersAreReported) {
-  const Dataset dataset = load("{\"prompt\":\"x.\",\"completion\":\"memory\"}\n{\"text\":\"ab\"}\n");
+  const Dataset dataset =
+      load("{\"prompt\":\"x.\",\"completion\":\"memory\"}\n{\"text\":\"ab\"}\n");
   ASSERT_EQ(dataset.report.boundary_merged.size(), 1u);
   EXPECT_EQ(dataset.report.boundary_merged[0].line, 1);
 }

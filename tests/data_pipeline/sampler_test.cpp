@@ -104,7 +104,8 @@ TEST(Sampler, BatchesAreOfOneBucketAndWindowsCountTheirTargets) {
   for (int step = 0; step < 20; ++step, sampler.advance()) {
     int64_t supervised = 0;
     for (const BatchPlan& plan : sampler.window().batches) {
-      EXPECT_TRUE(std::binary_search(sampler.buckets().begin(), sampler.buckets().end(), plan.length));
+      EXPECT_TRUE(
+          std::binary_search(sampler.buckets().begin(), sampler.buckets().end(), plan.length));
       const Batch batch = make_batch(dataset, plan, 4);
       const std::vector<int32_t> targets = targets_of(batch);
       EXPECT_EQ(std::count_if(targets.begin(), targets.end(), [](int32_t t) { return t >= 0; }),

@@ -46,7 +46,8 @@ struct ToyEncoder final : Encoder {
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() / ("lemnos_" + name + "_" + std::to_string(getpid()))) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("lemnos_" + name + "_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
