@@ -23,7 +23,6 @@ class Loop {
   void log_metrics(double grad_norm, double learning_rate);
   void save();
   bool save_is_due() const;
-  void open_metrics();
 
   const Prepared& prepared_;
   Engine& engine_;
