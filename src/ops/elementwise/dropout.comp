@@ -23,5 +23,6 @@ void main() {
   const uvec4 words =
       philox4x32(counter, uvec2(U32(p.step).v[kSeedLo], U32(p.step).v[kSeedHi]));
   const vec4 x = load4(p.x, row, 4 * block, p.width);
-  store4(p.y, row, 4 * block, p.width, mix(x * p.scale, vec4(0), lessThan(words, uvec4(p.threshold))));
+  const bvec4 dropped = lessThan(words, uvec4(p.threshold));
+  store4(p.y, row, 4 * block, p.width, mix(x * p.scale, vec4(0), dropped));
 }

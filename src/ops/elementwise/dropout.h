@@ -8,7 +8,8 @@ namespace lemnos::ops {
 ///
 /// The mask is a pure function of the seed, the step, the micro-batch, the site, the row's key and
 /// the column, so that recomputation, resume and any other program draw the same one. `x` is
-/// [..., C] with rows = N; for row key k = rows[n] and column c, with Philox4x32-10 (base/philox.h):
+/// [..., C] with rows = N; for row key k = rows[n] and column c, with Philox4x32-10
+/// (base/philox.h):
 ///
 ///     key     = (step_i32[kSeedLo], step_i32[kSeedHi])
 ///     counter = (k, site * 65536 + c / 4, step_i32[kMicro], step_i32[kStep])

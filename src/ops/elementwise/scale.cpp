@@ -38,7 +38,9 @@ const OpDef kScaleOp{.name = "scale",
 
 namespace ops {
 
-ValueId scale(Builder& b, ValueId x, double factor) { return b.emit1(kScaleOp, {x}, {{"factor", factor}}); }
+ValueId scale(Builder& b, ValueId x, double factor) {
+  return b.emit1(kScaleOp, {x}, {{"factor", factor}});
+}
 
 }  // namespace ops
 }  // namespace lemnos

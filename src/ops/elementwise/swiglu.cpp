@@ -45,7 +45,8 @@ void reference_grad(const ReferenceContext& c) {
 
 std::vector<KernelCall> dispatch_grad(const DispatchContext& c) {
   const uint32_t count = kernel_count(c.shape_out(0));
-  const SwigluGradParams params{.dy = {}, .gate = {}, .up = {}, .dgate = {}, .dup = {}, .count = count};
+  const SwigluGradParams params{
+      .dy = {}, .gate = {}, .up = {}, .dgate = {}, .dup = {}, .count = count};
   return {kernel("swiglu_grad", params, {c.in(0), c.in(1), c.in(2), c.out(0), c.out(1)},
                  flat_groups((count + 3) / 4, 64))};
 }

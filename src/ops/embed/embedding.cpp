@@ -43,8 +43,12 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   kernel_count(weight);
   kernel_count(y);
   const int64_t blocks = (y[1] + 3) / 4, count = y[0] * blocks;
-  const EmbeddingParams params{.weight = {}, .ids = {}, .y = {}, .count = kernel_count(count),
-                               .width = kernel_count(y[1]), .blocks = kernel_count(blocks)};
+  const EmbeddingParams params{.weight = {},
+                               .ids = {},
+                               .y = {},
+                               .count = kernel_count(count),
+                               .width = kernel_count(y[1]),
+                               .blocks = kernel_count(blocks)};
   return {kernel(std::string("embedding.") + name_of(c.graph.dtype(c.node.inputs[0])), params,
                  {c.in(0), c.in(1), c.out(0)}, flat_groups(count, 64), {0, width_by_4(y[1])})};
 }
@@ -53,7 +57,8 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
 std::vector<ValueType> infer_grad(const InferContext& c) {
   const Shape& dy = c[0].shape;
   LEMNOS_CHECK(dy.size() == 2);
-  LEMNOS_CHECK(c[1] == (ValueType{{dy[0]}, DType::i32}) && c[2] == (ValueType{{dy[0], 3}, DType::i32}));
+  LEMNOS_CHECK(c[1] == (ValueType{{dy[0]}, DType::i32}) &&
+               c[2] == (ValueType{{dy[0], 3}, DType::i32}));
   const ValueType dweight{{c.attrs.get_int("vocabulary"), dy[1]}, DType::f32};
   if (const ValueType* sum = optional_input(c, 3)) LEMNOS_CHECK(*sum == dweight);
   return {dweight};
@@ -84,7 +89,8 @@ void check_in_place(const DispatchContext& c) {
 
 KernelCall clear(const DispatchContext& c) {
   const uint32_t count = kernel_count(c.shape_out(0));
-  return kernel("fill", FillParams{.y = {}, .count = count, .value = 0}, {c.out(0)}, flat_groups(count, 64));
+  return kernel("fill", FillParams{.y = {}, .count = count, .value = 0}, {c.out(0)},
+                flat_groups(count, 64));
 }
 
 std::vector<KernelCall> dispatch_grad(const DispatchContext& c) {
@@ -99,10 +105,15 @@ std::vector<KernelCall> dispatch_grad(const DispatchContext& c) {
     calls.push_back(clear(c));
   const int64_t columns = c.device.cpu_path ? 32 : 128;
   const int64_t blocks = (dy[1] + columns - 1) / columns;
-  const EmbeddingGradParams params{.dy = {}, .order = {}, .runs = {}, .sum = {},
-                                   .run_count = kernel_count(dy[0]), .width = kernel_count(dy[1]),
-                                   .blocks = kernel_count(blocks),
-                                   .padding_idx = static_cast<int32_t>(c.node.attrs.get_int("padding_idx"))};
+  const EmbeddingGradParams params{
+      .dy = {},
+      .order = {},
+      .runs = {},
+      .sum = {},
+      .run_count = kernel_count(dy[0]),
+      .width = kernel_count(dy[1]),
+      .blocks = kernel_count(blocks),
+      .padding_idx = static_cast<int32_t>(c.node.attrs.get_int("padding_idx"))};
   calls.push_back(kernel(path_variant("embedding_grad", c.device), params,
                          {c.in(0), c.in(1), c.in(2), c.out(0)}, flat_groups(dy[0] * blocks, 1),
                          {0, width_by_4(dy[1])}));

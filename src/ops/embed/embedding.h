@@ -8,8 +8,8 @@
 
 namespace lemnos {
 
-/// What the gradient of an embedding needs besides dy: which rows belong to which id, computed where
-/// the ids are known, on the host.
+/// What the gradient of an embedding needs besides dy: which rows belong to which id, computed
+/// where the ids are known, on the host.
 struct EmbeddingOrder {
   /// Input "embed_order" [N]: the row numbers sorted by (id, row).
   std::vector<int32_t> order;

@@ -1,9 +1,9 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
-// sum[id] += dy[order[first]] + ... + dy[order[end - 1]] for the run (id, first, end). A workgroup owns
-// one run and a block of columns, so no two touch the same element; order as in columns.glsl, what
-// was in `sum` last.
+// sum[id] += dy[order[first]] + ... + dy[order[end - 1]] for the run (id, first, end). A workgroup
+// owns one run and a block of columns, so no two touch the same element; order as in columns.glsl,
+// what was in `sum` last.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/columns.glsl"

@@ -17,7 +17,8 @@ EmbeddingOrder embedding_order(std::span<const int32_t> ids) {
     const int32_t id = id_of(result.order[first]);
     size_t end = first;
     while (end < ids.size() && id_of(result.order[end]) == id) ++end;
-    result.runs.insert(result.runs.end(), {id, static_cast<int32_t>(first), static_cast<int32_t>(end)});
+    result.runs.insert(result.runs.end(),
+                       {id, static_cast<int32_t>(first), static_cast<int32_t>(end)});
     first = end;
   }
   result.runs.resize(3 * ids.size(), -1);

@@ -1,5 +1,5 @@
 #version 460
-// z[i] = f(x[i]), or x[i] / y[i]: measures math.glsl on a device (tests, the doctor's kernel check).
+// z[i] = f(x[i]), or x[i] / y[i]: measures math.glsl on a device (tests, doctor's kernel check).
 // One invocation per element.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"

@@ -4,7 +4,9 @@
 #ifdef CPU_PATH
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 // Two 64-bit loads: lavapipe loops over its lanes once per loaded word.
-layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer U64x2 { u64vec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer U64x2 {
+  u64vec2 v[];
+};
 #endif
 
 layout(constant_id = 1) const bool kWidthBy4 = true;

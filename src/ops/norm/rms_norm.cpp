@@ -73,8 +73,12 @@ std::vector<KernelCall> dispatch_norm(const DispatchContext& c) {
   const Shape& x = c.shape_in(0);
   const int64_t rows = rows_of(x), width = width_of(x);
   kernel_count(x);
-  const RmsNormParams params{.x = {}, .weight = {}, .y = {}, .rstd = {},
-                             .rows = kernel_count(rows), .width = kernel_count(width),
+  const RmsNormParams params{.x = {},
+                             .weight = {},
+                             .y = {},
+                             .rstd = {},
+                             .rows = kernel_count(rows),
+                             .width = kernel_count(width),
                              .eps = static_cast<float>(c.node.attrs.get_double("eps"))};
   return {kernel(path_variant("rms_norm", c.device), params, {c.in(0), c.in(1), c.out(0), c.out(1)},
                  row_groups(rows, width, c.device), {row_lanes(width), width_by_4(width)})};
@@ -84,7 +88,8 @@ std::vector<KernelCall> dispatch_norm(const DispatchContext& c) {
 
 std::vector<ValueType> infer_grad_input(const InferContext& c) {
   const Shape& x = c[1].shape;
-  LEMNOS_CHECK(c[0].shape == x && c[2].shape == Shape{width_of(x)} && c[3].shape == Shape{rows_of(x)});
+  LEMNOS_CHECK(c[0].shape == x && c[2].shape == Shape{width_of(x)} &&
+               c[3].shape == Shape{rows_of(x)});
   if (const ValueType* addend = optional_input(c, 4)) LEMNOS_CHECK(addend->shape == x);
   return {{x, DType::f32}};
 }
@@ -111,8 +116,14 @@ std::vector<KernelCall> dispatch_grad_input(const DispatchContext& c) {
   const int64_t rows = rows_of(x), width = width_of(x);
   kernel_count(x);
   const bool has_addend = c.node.inputs[4].valid();
-  const RmsNormGradInputParams params{.dy = {}, .x = {}, .weight = {}, .rstd = {}, .addend = {}, .dx = {},
-                                      .rows = kernel_count(rows), .width = kernel_count(width)};
+  const RmsNormGradInputParams params{.dy = {},
+                                      .x = {},
+                                      .weight = {},
+                                      .rstd = {},
+                                      .addend = {},
+                                      .dx = {},
+                                      .rows = kernel_count(rows),
+                                      .width = kernel_count(width)};
   return {kernel(path_variant("rms_norm_grad_input", c.device), params,
                  {c.in(0), c.in(1), c.in(2), c.in(3), has_addend ? c.in(4) : BufferRef{}, c.out(0)},
                  row_groups(rows, width, c.device),
@@ -145,11 +156,19 @@ std::vector<KernelCall> dispatch_grad_weight(const DispatchContext& c) {
   kernel_count(x);
   check_iterations(chunks_of(rows));
   const bool has_addend = c.node.inputs[3].valid();
-  const RmsNormGradWeightParams partial{.dy = {}, .x = {}, .rstd = {}, .partial = {},
-                                        .rows = kernel_count(rows), .width = kernel_count(width),
-                                        .chunk = kChunkRows, .blocks = kernel_count(blocks)};
-  const SumPartialsParams sum{.partial = {}, .addend = {}, .y = {},
-                              .rows = kernel_count(chunks_of(rows)), .width = kernel_count(width)};
+  const RmsNormGradWeightParams partial{.dy = {},
+                                        .x = {},
+                                        .rstd = {},
+                                        .partial = {},
+                                        .rows = kernel_count(rows),
+                                        .width = kernel_count(width),
+                                        .chunk = kChunkRows,
+                                        .blocks = kernel_count(blocks)};
+  const SumPartialsParams sum{.partial = {},
+                              .addend = {},
+                              .y = {},
+                              .rows = kernel_count(chunks_of(rows)),
+                              .width = kernel_count(width)};
   return {kernel(path_variant("rms_norm_grad_weight", c.device), partial,
                  {c.in(0), c.in(1), c.in(2), c.out(1)}, column_groups(chunks_of(rows), blocks),
                  {0, width_by_4(width)}),

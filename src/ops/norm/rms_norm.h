@@ -4,9 +4,10 @@
 
 namespace lemnos::ops {
 
-/// y = weight * (x * rstd), rstd = 1 / sqrt(mean(x^2) + eps) over the last axis: RMSNorm of Zhang and
-/// Sennrich (2019) in the order of Hugging Face's LlamaRMSNorm. `x` is [..., H] with any leading
-/// axes (a head norm is [N, heads, hd]), `weight` [H]. Saves rstd, one per row, for the gradient.
+/// y = weight * (x * rstd), rstd = 1 / sqrt(mean(x^2) + eps) over the last axis: RMSNorm of Zhang
+/// and Sennrich (2019) in the order of Hugging Face's LlamaRMSNorm. `x` is [..., H] with any
+/// leading axes (a head norm is [N, heads, hd]), `weight` [H]. Saves rstd, one per row, for the
+/// gradient.
 ValueId rms_norm(Builder& b, ValueId x, ValueId weight, double eps);
 
 /// dx = rstd * (dy weight - x^ mean(dy weight x^)) + addend, x^ = x * rstd

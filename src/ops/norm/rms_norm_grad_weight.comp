@@ -1,8 +1,8 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
-// partial[c][h] = sum over rows c chunk .. (c + 1) chunk - 1 of dy x rstd; sum_partials.comp adds the
-// chunks. A workgroup owns one chunk and a block of columns; order as in columns.glsl.
+// partial[c][h] = sum over rows c chunk .. (c + 1) chunk - 1 of dy x rstd; sum_partials.comp adds
+// the chunks. A workgroup owns one chunk and a block of columns; order as in columns.glsl.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/columns.glsl"

@@ -1,8 +1,8 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
-// y[h] = sum over rows of partial[row][h], + addend[h]; y may be the addend. A workgroup owns a block
-// of columns; order as in columns.glsl, the addend last.
+// y[h] = sum over rows of partial[row][h], + addend[h]; y may be the addend. A workgroup owns a
+// block of columns; order as in columns.glsl, the addend last.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/columns.glsl"

@@ -1,8 +1,8 @@
 #version 460
 //! variant vec4 -DT=vec4 -DBUFFER=F32x4
 //! variant scalar -DT=float -DBUFFER=F32
-// y[i] = x[i] cos - x[i+C] sin, y[i+C] = x[i+C] cos + x[i] sin, sin times `sign`; the rest is copied.
-// An invocation owns one pair of units of a head, or one unit of the rest; y may be x.
+// y[i] = x[i] cos - x[i+C] sin, y[i+C] = x[i+C] cos + x[i] sin, sin times `sign`; the rest is
+// copied. An invocation owns one pair of units of a head, or one unit of the rest; y may be x.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/rope/rope.params.h"

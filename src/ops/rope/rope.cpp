@@ -46,9 +46,15 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const int64_t unit = by_4 ? 4 : 1;
   const int64_t head_units = x[2] / unit, half_units = cos[1] / unit;
   const int64_t count = x[0] * x[1] * (head_units - half_units);
-  const RopeParams params{.x = {}, .positions = {}, .cos = {}, .sin = {}, .y = {},
-                          .count = kernel_count(count), .heads = kernel_count(x[1]),
-                          .head_units = kernel_count(head_units), .half_units = kernel_count(half_units),
+  const RopeParams params{.x = {},
+                          .positions = {},
+                          .cos = {},
+                          .sin = {},
+                          .y = {},
+                          .count = kernel_count(count),
+                          .heads = kernel_count(x[1]),
+                          .head_units = kernel_count(head_units),
+                          .half_units = kernel_count(half_units),
                           .sign = c.node.attrs.get_bool("inverse") ? -1.0f : 1.0f};
   return {kernel(by_4 ? "rope.vec4" : "rope.scalar", params,
                  {c.in(0), c.in(1), c.in(2), c.in(3), c.out(0)}, flat_groups(count, 64))};

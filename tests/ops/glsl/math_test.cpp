@@ -6,12 +6,11 @@
 #include <limits>
 #include <vector>
 
+#include "graph/kernel_call.h"
 #include "ops/glsl/math_probe.params.h"
 #include "support/device.h"
 #include "vk/queue.h"
 #include "vk/transfer.h"
-
-#include "graph/kernel_call.h"
 
 namespace lemnos::test {
 namespace {
@@ -21,7 +20,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class Math : public DeviceTest {
  protected:
-  std::vector<float> run(MathFunction function, const std::vector<float>& x, std::vector<float> y = {}) {
+  std::vector<float> run(MathFunction function, const std::vector<float>& x,
+                         std::vector<float> y = {}) {
     y.resize(x.size(), 1.0f);
     const uint64_t bytes = 4 * x.size();
     vk::Buffer dx(device(), bytes, vk::MemoryKind::device, "x");
@@ -31,9 +31,11 @@ class Math : public DeviceTest {
     transfer.upload(vk::bytes_of(x), dx);
     transfer.upload(vk::bytes_of(y), dy);
     const auto address = [](const vk::Buffer& buffer) {
-      return uvec2{static_cast<uint32_t>(buffer.address()), static_cast<uint32_t>(buffer.address() >> 32)};
+      return uvec2{static_cast<uint32_t>(buffer.address()),
+                   static_cast<uint32_t>(buffer.address() >> 32)};
     };
-    const MathProbeParams params{address(dx), address(dy), address(dz), static_cast<uint32_t>(x.size())};
+    const MathProbeParams params{address(dx), address(dy), address(dz),
+                                 static_cast<uint32_t>(x.size())};
     vk::CommandBuffer commands(device());
     commands.dispatch(pipelines().get({"math_probe", {static_cast<uint32_t>(function)}, 0}),
                       std::as_bytes(std::span(&params, 1)), flat_groups(params.count, 64));
@@ -51,7 +53,8 @@ class Math : public DeviceTest {
 std::vector<float> spread(double low, double high, size_t count) {
   std::vector<float> x(count);
   for (size_t i = 0; i < count; ++i)
-    x[i] = static_cast<float>(low + (high - low) * (static_cast<double>(i) + 0.37) / static_cast<double>(count));
+    x[i] = static_cast<float>(low + (high - low) * (static_cast<double>(i) + 0.37) /
+                                        static_cast<double>(count));
   return x;
 }
 
@@ -60,7 +63,8 @@ std::vector<float> spread_bits(float low, float high, size_t count) {
   const double first = std::bit_cast<uint32_t>(low), last = std::bit_cast<uint32_t>(high);
   std::vector<float> x(count);
   for (size_t i = 0; i < count; ++i)
-    x[i] = std::bit_cast<float>(static_cast<uint32_t>(first + (last - first) * static_cast<double>(i) / static_cast<double>(count)));
+    x[i] = std::bit_cast<float>(static_cast<uint32_t>(
+        first + (last - first) * static_cast<double>(i) / static_cast<double>(count)));
   return x;
 }
 
@@ -85,7 +89,7 @@ Worst largest_error(const std::vector<float>& x, const std::vector<float>& z,
   return worst;
 }
 
-constexpr size_t kSamples = 1 << 20;
+constexpr size_t kSamples = 1 << 19;  // per range; two or three ranges per function
 
 TEST_F(Math, ErrorBounds) {
   struct Case {
@@ -101,19 +105,44 @@ TEST_F(Math, ErrorBounds) {
     return x;
   };
   const std::vector<Case> cases{
-      {"exp", MathFunction::exp, 1.0, [](double x) { return std::exp(x); },
-       {spread(-87.3, 88.7, kSamples), spread(-10, 1, kSamples), both_signs(spread_bits(1e-30f, 80.0f, kSamples))}},
-      {"log", MathFunction::log, 0.9, [](double x) { return std::log(x); },
-       {spread_bits(1e-45f, 3.4e38f, kSamples), spread(0.5, 2, kSamples), spread(0.99, 1.01, kSamples)}},
-      {"tanh", MathFunction::tanh, 1.7, [](double x) { return std::tanh(x); },
-       {spread(-10, 10, kSamples), spread(-1, 1, kSamples), both_signs(spread_bits(2e-38f, 1.0f, kSamples))}},
-      {"sigmoid", MathFunction::sigmoid, 2.1, sigmoid,
+      {"exp",
+       MathFunction::exp,
+       1.0,
+       [](double x) { return std::exp(x); },
+       {spread(-87.3, 88.7, kSamples), spread(-10, 1, kSamples),
+        both_signs(spread_bits(1e-30f, 80.0f, kSamples))}},
+      {"log",
+       MathFunction::log,
+       0.9,
+       [](double x) { return std::log(x); },
+       {spread_bits(1e-45f, 3.4e38f, kSamples), spread(0.5, 2, kSamples),
+        spread(0.99, 1.01, kSamples)}},
+      {"tanh",
+       MathFunction::tanh,
+       1.5,
+       [](double x) { return std::tanh(x); },
+       {spread(-10, 10, kSamples), spread(-1, 1, kSamples),
+        both_signs(spread_bits(2e-38f, 1.0f, kSamples))}},
+      {"sigmoid",
+       MathFunction::sigmoid,
+       2.5,
+       sigmoid,
        {spread(-87, 30, kSamples), spread(-4, 4, kSamples)}},
-      {"silu", MathFunction::silu, 2.1, [&](double x) { return x * sigmoid(x); },
-       {spread(-85, 100, kSamples), spread(-4, 4, kSamples), both_signs(spread_bits(1e-30f, 80.0f, kSamples))}},
-      {"rsqrt", MathFunction::rsqrt, 0.51, [](double x) { return 1 / std::sqrt(x); },
+      {"silu",
+       MathFunction::silu,
+       2.5,
+       [&](double x) { return x * sigmoid(x); },
+       {spread(-85, 100, kSamples), spread(-4, 4, kSamples),
+        both_signs(spread_bits(1e-30f, 80.0f, kSamples))}},
+      {"rsqrt",
+       MathFunction::rsqrt,
+       0.51,
+       [](double x) { return 1 / std::sqrt(x); },
        {spread_bits(1.2e-38f, 3.4e38f, kSamples), spread(1, 4, kSamples)}},
-      {"sqrt", MathFunction::sqrt, 0.51, [](double x) { return std::sqrt(x); },
+      {"sqrt",
+       MathFunction::sqrt,
+       0.51,
+       [](double x) { return std::sqrt(x); },
        {spread_bits(1.2e-38f, 3.4e38f, kSamples), spread(1, 4, kSamples)}},
   };
   for (const Case& c : cases)
@@ -121,13 +150,12 @@ TEST_F(Math, ErrorBounds) {
       const Worst worst = largest_error(x, run(c.function, x), c.exact);
       EXPECT_LE(worst.ulps, c.bound) << c.name << " of " << worst.at;
       RecordProperty(c.name, std::to_string(worst.ulps));
-      std::printf("  %-8s %.3f ulp at %g\n", c.name, worst.ulps, static_cast<double>(worst.at));
     }
 }
 
 TEST_F(Math, DivisionIsCorrectlyRounded) {
-  std::vector<float> x = spread_bits(1e-18f, 1e18f, kSamples), y = spread(-3, 5, kSamples);
-  std::swap(x[7], x[kSamples / 2]);
+  const std::vector<float> x = spread_bits(1e-18f, 1e18f, 2 * kSamples),
+                           y = spread(-3, 5, 2 * kSamples);
   const std::vector<float> z = run(MathFunction::div, x, y);
   for (size_t i = 0; i < x.size(); ++i) {
     const float exact = static_cast<float>(static_cast<double>(x[i]) / static_cast<double>(y[i]));
@@ -146,7 +174,6 @@ TEST_F(Math, SinesOfModerateAngles) {
                         std::abs(static_cast<double>(cosines[i]) - std::cos(angle))});
     }
     EXPECT_LE(worst, 1e-7) << most;
-    std::printf("  sin, cos to %g: %.3g\n", most, worst);
   }
 }
 
