@@ -1,7 +1,6 @@
 #include "io/harmless_fields.h"
 
 #include <algorithm>
-#include <array>
 
 namespace lemnos {
 namespace {
@@ -29,6 +28,11 @@ constexpr std::string_view kGeneration[] = {
     "repetition_penalty", "return_dict_in_generate", "suppress_tokens", "target_lookbehind",
     "temperature", "top_k", "top_p", "typical_p"};
 
+/// Parts of PreTrainedConfig that change the model when they are set.
+constexpr std::string_view kSwitchedOff[] = {
+    "add_cross_attention", "cross_attention_hidden_size", "is_decoder", "is_encoder_decoder",
+    "per_layer_config", "pruned_heads", "quantization_config", "tie_encoder_decoder"};
+
 bool is_integer(const Json& value, int64_t wanted) {
   return value.is_integer() && value.as_integer() == wanted;
 }
@@ -38,6 +42,7 @@ bool is_integer(const Json& value, int64_t wanted) {
 bool is_harmless_field(std::string_view key, const Json& value) {
   const auto is_key = [&](std::string_view name) { return name == key; };
   if (std::ranges::any_of(kAnyValue, is_key) || std::ranges::any_of(kGeneration, is_key)) return true;
+  if (std::ranges::any_of(kSwitchedOff, is_key)) return is_switched_off(key, value);
   if (key == "pretraining_tp") return is_integer(value, 0) || is_integer(value, 1);
   if (key == "chunk_size_feed_forward") return is_integer(value, 0);
   return false;

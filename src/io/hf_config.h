@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
