@@ -1,0 +1,111 @@
+"""Two AdamW steps of one model on one batch, in float32 or as the lifted float64 truth."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+import torch
+
+from parity.choices import ChoiceRecorder
+from parity.fixtures import IGNORED
+from parity.lift import lifted
+from parity.model import disk_tensors, reset_rope
+
+STEPS = 2
+PROFILES = {
+    "eps3": {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-3, "weight_decay": 0.0},
+    "stock": {"lr": 1e-5, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01},
+}
+
+
+@dataclass
+class Outcome:
+    """One profile's run; `tensors` has the names of the bundle: logits, grad/, step1/, step2/."""
+
+    tensors: dict
+    losses: list
+    choices: list = field(default_factory=list)
+
+
+class Runner:
+    """Runs forward and backward of `model` on `batch`; `truth` runs a double copy under the lift."""
+
+    def __init__(self, model, batch, truth=False):
+        self.model = model
+        self.truth = truth
+        self.inputs = {k: torch.from_numpy(v) for k, v in batch.tensors().items()}
+        self.valid = torch.from_numpy(batch.valid()).flatten()
+        self.documents = batch.documents
+        self.trainable = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+
+    def gradients(self):
+        """Sets .grad of the trainable parameters; returns logits, loss and the choices made."""
+        for _, parameter in self.trainable:
+            parameter.grad = None
+        recorder = ChoiceRecorder(self.valid)
+        with lifted(self.model) if self.truth else nullcontext(), recorder:
+            run = self._documents_alone if self.documents else self._whole_batch
+            logits, loss = run()
+        return logits, loss, recorder
+
+    def snapshot(self, read):
+        """Disk-named copies of `read(parameter)`, without those that have none."""
+        found = {n: read(p) for n, p in self.trainable if read(p) is not None}
+        named = disk_tensors(self.model, {n: t.detach().clone() for n, t in found.items()})
+        return {name: tensor.contiguous().clone() for name, tensor in named.items()}
+
+    def _whole_batch(self):
+        reset_rope(self.model)
+        out = self.model(**self.inputs, use_cache=False)
+        out.loss.backward()
+        return out.logits.detach(), out.loss.item()
+
+    def _documents_alone(self):
+        """Each document in its own forward; one mean over the supervised tokens of all."""
+        count = (self.inputs["labels"][:, 1:] != IGNORED).sum()
+        logits, loss, start = [], 0.0, 0
+        for length in self.documents:
+            part = {k: v[:, start : start + length] for k, v in self.inputs.items()}
+            reset_rope(self.model)
+            out = self.model(**part, use_cache=False, num_items_in_batch=count)
+            out.loss.backward()
+            logits.append(out.logits.detach())
+            loss += out.loss.item()
+            start += length
+        return torch.cat(logits, dim=1), loss
+
+
+def train(runner, profiles):
+    """profile -> Outcome. The first gradients are shared; every profile starts from them."""
+    start = [p.detach().clone() for _, p in runner.trainable]
+    logits, loss, choices = runner.gradients()
+    first = [None if p.grad is None else p.grad.clone() for _, p in runner.trainable]
+    shared = {"logits": logits}
+    shared |= _under("grad", runner.snapshot(lambda p: p.grad))
+    return {
+        name: _steps(runner, PROFILES[name], start, first, Outcome(dict(shared), [loss], [choices]))
+        for name in profiles
+    }
+
+
+def make_optimizer(parameters, profile):
+    return torch.optim.AdamW(parameters, foreach=False, fused=False, **profile)
+
+
+def _steps(runner, profile, start, first, outcome):
+    with torch.no_grad():
+        for (_, parameter), value, grad in zip(runner.trainable, start, first):
+            parameter.copy_(value)
+            parameter.grad = None if grad is None else grad.clone()
+    optimizer = make_optimizer([p for _, p in runner.trainable], profile)
+    for step in range(1, STEPS + 1):
+        if step > 1:
+            _, loss, choices = runner.gradients()
+            outcome.losses.append(loss)
+            outcome.choices.append(choices)
+        optimizer.step()
+        outcome.tensors |= _under(f"step{step}", runner.snapshot(lambda p: p))
+    return outcome
+
+
+def _under(prefix, tensors):
+    return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}
