@@ -167,14 +167,14 @@ RopeFrequencies rope_frequencies(const RopeConfig& rope, int64_t head_dim, int64
   return {default_inv_freq(static_cast<float>(rope.theta), dim), 1.0};
 }
 
-RopeTable rope_table(const RopeFrequencies& frequencies, int64_t positions) {
+RopeTable rope_table(const RopeFrequencies& frequencies, int64_t positions, int64_t first) {
   RopeTable table;
   table.positions = positions;
   table.pairs = static_cast<int64_t>(frequencies.inv_freq.size());
   const auto scaling = static_cast<float>(frequencies.attention_scaling);
   table.cos.reserve(static_cast<size_t>(positions * table.pairs));
   table.sin.reserve(static_cast<size_t>(positions * table.pairs));
-  for (int64_t position = 0; position < positions; ++position)
+  for (int64_t position = first; position < first + positions; ++position)
     for (const float inv_freq : frequencies.inv_freq) {
       const double angle = inv_freq * static_cast<float>(position);
       table.cos.push_back(static_cast<float>(std::cos(angle)) * scaling);

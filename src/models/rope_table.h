@@ -27,7 +27,7 @@ struct RopeTable {
   std::vector<float> sin;
 };
 
-/// cos and sin for the positions 0, 1, ..., positions - 1.
-RopeTable rope_table(const RopeFrequencies& frequencies, int64_t positions);
+/// cos and sin for the positions first, first + 1, ..., first + positions - 1.
+RopeTable rope_table(const RopeFrequencies& frequencies, int64_t positions, int64_t first = 0);
 
 }  // namespace lemnos

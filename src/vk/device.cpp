@@ -61,6 +61,8 @@ const DeviceInfo& choose_default(const std::vector<DeviceInfo>& infos) {
 }
 
 const DeviceInfo& choose(std::string_view selector, const std::vector<DeviceInfo>& infos) {
+  if (const char* preferred = std::getenv("LEMNOS_DEVICE"); selector.empty() && preferred != nullptr)
+    selector = preferred;
   if (selector.empty()) return choose_default(infos);
   const auto found = std::find_if(infos.begin(), infos.end(),
                                   [&](const DeviceInfo& info) { return selects(selector, info); });
@@ -183,11 +185,14 @@ const DeviceOptions& Device::options() const { return handles_->options; }
 Queue& Device::queue() { return *handles_->queue; }
 MemoryUse Device::memory_use() const { return handles_->use; }
 
-bool Device::cpu_path() const {
-  const DeviceInfo& device = info();
-  return !options().force_gpu_path && device.type == DeviceType::cpu && device.subgroup_size == 8 &&
-         device.int64 && device.shuffle;
+DeviceInfo select_device(std::string_view selector) { return choose(selector, list_devices()); }
+
+bool uses_cpu_path(const DeviceInfo& info, const DeviceOptions& options) {
+  return !with_environment(options).force_gpu_path && info.type == DeviceType::cpu && info.subgroup_size == 8 &&
+         info.int64 && info.shuffle;
 }
+
+bool Device::cpu_path() const { return uses_cpu_path(info(), options()); }
 
 void Device::reset_memory_peak() {
   handles_->use.peak_requested = handles_->use.requested;

@@ -60,15 +60,21 @@ struct MemoryUse {
   uint64_t peak_allocated = 0;
 };
 
+/// The device that `selector` names: empty ($LEMNOS_DEVICE when set, else discrete, else integrated,
+/// else CPU), an index, "cpu" or a part of the name. Throws Error{device} that lists the devices when
+/// none fits or the one that fits lacks a feature.
+DeviceInfo select_device(std::string_view selector);
+
+/// Kernels written for lavapipe (8-lane subgroups, no shared memory) are to be used.
+bool uses_cpu_path(const DeviceInfo& info, const DeviceOptions& options);
+
 class Queue;
 struct DeviceHandles;  // vk/handles.h: only for this folder
 
 /// One opened device and its compute queue. Not thread-safe; must outlive all that is made of it.
 class Device {
  public:
-  /// `selector`: empty (discrete, else integrated, else CPU), an index, "cpu" or a part of the
-  /// name. Throws Error{device} that lists the devices when none fits or the one that fits lacks a
-  /// feature.
+  /// See select_device.
   static std::unique_ptr<Device> open(std::string_view selector, DeviceOptions options = {});
   ~Device();
   Device(const Device&) = delete;
@@ -76,8 +82,7 @@ class Device {
 
   const DeviceInfo& info() const;
   const DeviceOptions& options() const;
-  /// Kernels written for lavapipe (8-lane subgroups, no shared memory) are to be used.
-  bool cpu_path() const;
+  bool cpu_path() const;  ///< see uses_cpu_path
   Queue& queue();
   MemoryUse memory_use() const;
   /// Restarts the peaks from the bytes live now.

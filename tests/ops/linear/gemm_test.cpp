@@ -8,7 +8,7 @@
 #include "ops/linear/gemm_tiles.h"
 #include "support/device.h"
 #include "support/kernel_runner.h"
-#include "vk/profile.h"
+#include "runtime/profile.h"
 
 namespace lemnos {
 namespace {
@@ -165,14 +165,14 @@ void check_problem(const Problem& p, const DeviceProfile& profile, const GemmTil
 class GemmTest : public test::DeviceTest, public testing::WithParamInterface<bool> {
  protected:
   DeviceProfile profile() {
-    DeviceProfile profile = vk::profile_of(device());
+    DeviceProfile profile = profile_of(device());
     if (GetParam() && !profile.cpu_path) return profile;
     profile.cpu_path = GetParam();
     return profile;
   }
   void SetUp() override {
     DeviceTest::SetUp();
-    if (!IsSkipped() && !HasFatalFailure() && GetParam() && !vk::profile_of(device()).cpu_path)
+    if (!IsSkipped() && !HasFatalFailure() && GetParam() && !profile_of(device()).cpu_path)
       GTEST_SKIP() << "the CPU kernels are for lavapipe";
   }
 };
@@ -266,9 +266,9 @@ using GemmTileTest = test::DeviceTest;
 
 TEST_F(GemmTileTest, TheTileOfLargeProductsIsRightAcrossItsEdges) {
   const GemmTile tile = gemm_tile_candidates().front();
-  check_problem({.layout = GemmLayout::nt, .m = 130, .n = 132, .k = 100}, vk::profile_of(device()),
+  check_problem({.layout = GemmLayout::nt, .m = 130, .n = 132, .k = 100}, profile_of(device()),
                 &tile);
-  check_problem({.layout = GemmLayout::tn, .m = 130, .n = 131, .k = 100}, vk::profile_of(device()),
+  check_problem({.layout = GemmLayout::tn, .m = 130, .n = 131, .k = 100}, profile_of(device()),
                 &tile);
 }
 
@@ -284,7 +284,7 @@ TEST_F(ColumnSumTest, MatchesDoubleAndAddsToWhatIsThere) {
     const auto bytes = static_cast<size_t>(std::max<int64_t>(4, column_sum_workspace_bytes(m, n)));
     const BufferRef workspace{runner.add(std::vector<std::byte>(bytes))};
     runner.run(
-        column_sum(m, n, {x_id}, {y_id}, BufferRef{y_id}, workspace, vk::profile_of(device())));
+        column_sum(m, n, {x_id}, {y_id}, BufferRef{y_id}, workspace, profile_of(device())));
     const std::vector<float> y = runner.read<float>(y_id, 70);
     for (size_t j = 0; j < 70; ++j) {
       double sum = before[j], magnitude = std::abs(before[j]);
