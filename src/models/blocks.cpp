@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/format.h"
+
 #include "ops/elementwise/add.h"
 #include "ops/elementwise/reshape.h"
 #include "ops/elementwise/swiglu.h"
