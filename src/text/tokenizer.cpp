@@ -1,0 +1,184 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "text/added_vocabulary.h"
+#include "text/bpe.h"
+#include "text/component.h"
+#include "text/post_processor.h"
+#include "text/special_tokens.h"
+#include "text/utf8.h"
+
+namespace lemnos {
+namespace {
+
+std::string read_text_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in.is_open() || in.bad()) fail(ErrorKind::io, "cannot read {}", path.string());
+  return text;
+}
+
+Json read_json_file(const std::filesystem::path& path) {
+  return Json::parse(read_text_file(path), path.string());
+}
+
+Json read_optional_json_file(const std::filesystem::path& path) {
+  return std::filesystem::exists(path) ? read_json_file(path) : Json();
+}
+
+const Json& field_or_null(const Json& json, std::string_view key) {
+  static const Json null;
+  const Json* found = json.find(key);
+  return found == nullptr ? null : *found;
+}
+
+}  // namespace
+
+struct Tokenizer::Impl {
+  explicit Impl(const Json& json)
+      : model(json.at("model")),
+        normalizer(make_normalizer(field_or_null(json, "normalizer"))),
+        pre_tokenizer(make_pre_tokenizer(field_or_null(json, "pre_tokenizer"))),
+        post_processor(read_post_processor(field_or_null(json, "post_processor"))),
+        decoder(make_decoder(field_or_null(json, "decoder"))) {}
+
+  void add_tokens(const Json& json, const TokenizerSideFiles& side_files);
+  std::optional<int32_t> token_to_id(std::string_view token) const;
+  const std::string* id_to_token(int32_t id) const;
+  std::optional<int32_t> id_of(const std::optional<std::string>& token) const {
+    return token ? token_to_id(*token) : std::nullopt;
+  }
+
+  Bpe model;
+  std::unique_ptr<const Normalizer> normalizer;
+  std::unique_ptr<const PreTokenizer> pre_tokenizer;
+  PostProcessor post_processor;
+  std::unique_ptr<const Decoder> decoder;
+  AddedVocabulary added;
+  SpecialTokens special;
+};
+
+void Tokenizer::Impl::add_tokens(const Json& json, const TokenizerSideFiles& side_files) {
+  std::vector<AddedToken> tokens;
+  const Json& entries = field_or_null(json, "added_tokens");
+  if (!entries.is_null())
+    for (const Json& entry : entries.as_array()) tokens.push_back(read_added_token(entry));
+  added.add(tokens, model);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const int64_t written = entries.as_array()[i].at("id").as_integer();
+    const auto id = token_to_id(tokens[i].content);
+    if (id && *id != written)
+      log_warning(
+          "tokenizer.json gives the added token \"{}\" the id {}, but it gets {}, as in the "
+          "tokenizers package",
+          tokens[i].content, written, *id);
+  }
+  special = read_special_tokens(side_files, added.tokens(), field_or_null(json, "padding"));
+  added.add(special.to_add, model);
+  added.index(normalizer.get());
+}
+
+std::optional<int32_t> Tokenizer::Impl::token_to_id(std::string_view token) const {
+  const auto id = added.token_to_id(token);
+  return id ? id : model.token_to_id(token);
+}
+
+const std::string* Tokenizer::Impl::id_to_token(int32_t id) const {
+  const std::string* token = added.id_to_token(id);
+  return token != nullptr ? token : model.id_to_token(id);
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+Tokenizer Tokenizer::load(const std::filesystem::path& model_dir) {
+  const std::filesystem::path file = model_dir / "tokenizer.json";
+  if (!std::filesystem::exists(file))
+    fail(ErrorKind::io,
+         "{} is not there: the model folder needs the tokenizer of a fast Hugging Face tokenizer "
+         "(load it with AutoTokenizer and save it again to make the file)",
+         file.string());
+  TokenizerSideFiles side_files;
+  side_files.tokenizer_config = read_optional_json_file(model_dir / "tokenizer_config.json");
+  side_files.special_tokens_map = read_optional_json_file(model_dir / "special_tokens_map.json");
+  side_files.added_tokens = read_optional_json_file(model_dir / "added_tokens.json");
+  return from_json(read_json_file(file), side_files);
+}
+
+Tokenizer Tokenizer::from_json(const Json& tokenizer_json, const TokenizerSideFiles& side_files) {
+  auto impl = std::make_unique<Impl>(tokenizer_json);
+  impl->add_tokens(tokenizer_json, side_files);
+  return Tokenizer(std::move(impl));
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special_tokens) const {
+  std::string repaired;
+  if (!is_valid_utf8(text)) text = repaired = to_valid_utf8(text);
+  Pieces pieces = impl_->added.extract(text, impl_->normalizer.get());
+  if (impl_->pre_tokenizer != nullptr) impl_->pre_tokenizer->pre_tokenize(pieces);
+  std::vector<int32_t> ids;
+  const PostProcessor& frame = impl_->post_processor;
+  if (add_special_tokens) ids = frame.before;
+  for (const Piece& piece : pieces) {
+    if (piece.is_token()) {
+      ids.push_back(piece.token_id);
+    } else {
+      impl_->model.encode_word(piece.text, ids);
+    }
+  }
+  if (add_special_tokens) ids.insert(ids.end(), frame.behind.begin(), frame.behind.end());
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  std::vector<std::string> tokens;
+  for (int32_t id : ids) {
+    const std::string* token = impl_->id_to_token(id);
+    if (token != nullptr && !(skip_special_tokens && impl_->added.is_special(*token)))
+      tokens.push_back(*token);
+  }
+  const bool has_decoder = impl_->decoder != nullptr;
+  if (has_decoder) tokens = impl_->decoder->decode(std::move(tokens));
+  std::string text;
+  for (const std::string& token : tokens) {
+    if (!has_decoder && &token != &tokens.front()) text += ' ';
+    text += token;
+  }
+  return text;
+}
+
+std::optional<int32_t> Tokenizer::token_to_id(std::string_view token) const {
+  return impl_->token_to_id(token);
+}
+
+std::optional<std::string> Tokenizer::id_to_token(int32_t id) const {
+  const std::string* token = impl_->id_to_token(id);
+  return token == nullptr ? std::nullopt : std::optional(*token);
+}
+
+size_t Tokenizer::vocab_size() const {
+  const auto is_new = [&](const auto& entry) {
+    return !impl_->model.token_to_id(entry.second.content);
+  };
+  return impl_->model.vocab_size() +
+         static_cast<size_t>(std::ranges::count_if(impl_->added.tokens(), is_new));
+}
+
+int32_t Tokenizer::max_token_id() const {
+  const auto& added = impl_->added.tokens();
+  return std::max(impl_->model.max_id(), added.empty() ? -1 : added.rbegin()->first);
+}
+
+std::optional<int32_t> Tokenizer::bos_token_id() const { return impl_->id_of(impl_->special.bos); }
+std::optional<int32_t> Tokenizer::eos_token_id() const { return impl_->id_of(impl_->special.eos); }
+std::optional<int32_t> Tokenizer::pad_token_id() const { return impl_->id_of(impl_->special.pad); }
+std::optional<int32_t> Tokenizer::unk_token_id() const { return impl_->id_of(impl_->special.unk); }
+
+}  // namespace lemnos
