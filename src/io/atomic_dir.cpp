@@ -32,8 +32,9 @@ int lock_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return -1;
   struct stat locked = {}, named = {};
-  const bool ours = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::fstat(descriptor, &locked) == 0 &&
-                    ::stat(folder.c_str(), &named) == 0 && locked.st_ino == named.st_ino;
+  const bool ours = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
+                    ::fstat(descriptor, &locked) == 0 && ::stat(folder.c_str(), &named) == 0 &&
+                    locked.st_ino == named.st_ino;
   if (ours) return descriptor;
   ::close(descriptor);
   return -1;
@@ -49,20 +50,14 @@ void rename_folder(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail_io("rename a folder to", to, errno);
 }
 
-/// False where the file system cannot exchange two names in one step.
-bool exchange_folders(const fs::path& a, const fs::path& b) {
-  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
-  if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
-  fail_io("replace", b, errno);
-}
-
 void refuse_foreign_folder(const fs::path& final_dir) {
   if (!fs::exists(final_dir)) return;
   const bool replaceable = fs::is_directory(final_dir) &&
                            (fs::is_empty(final_dir) || fs::exists(final_dir / kMarkerName));
   if (!replaceable)
     fail(ErrorKind::io,
-         "{}: is there already and was not written by this program (it has no {}); it is not replaced, "
+         "{}: is there already and was not written by this program (it has no {}); it is not "
+         "replaced, "
          "choose another folder or remove it",
          final_dir.string(), kMarkerName);
 }
@@ -120,8 +115,8 @@ std::vector<fs::path> recover(const fs::path& final_dir) {
 
 }  // namespace
 
-AtomicDir::AtomicDir(const fs::path& final_dir, StepHook hook)
-    : final_(without_trailing_slash(final_dir)), hook_(std::move(hook)) {
+AtomicDir::AtomicDir(const fs::path& final_dir, Options options)
+    : final_(without_trailing_slash(final_dir)), options_(std::move(options)) {
   std::error_code error;
   fs::create_directories(parent_folder(final_), error);
   if (error) fail_io("create", parent_folder(final_), error.value());
@@ -143,7 +138,7 @@ AtomicDir::~AtomicDir() {
 }
 
 void AtomicDir::step(std::string_view name) const {
-  if (hook_) hook_(name);
+  if (options_.on_step) options_.on_step(name);
 }
 
 void AtomicDir::commit() {
@@ -171,28 +166,39 @@ void AtomicDir::prepare() {
 
 void AtomicDir::publish() {
   step("rename");
-  const fs::path parent = parent_folder(final_);
-  if (!fs::exists(final_)) {
+  const bool replaces = fs::exists(final_);
+  if (!replaces)
     rename_folder(stage_, final_);
-    step("sync parent");
-    return sync_path(parent);
-  }
-  if (exchange_folders(stage_, final_)) {
-    step("sync parent");
-    sync_path(parent);
-    step("remove replaced");
-    return remove_folder(stage_);
-  }
+  else if (!exchanged_with_final())
+    return replace_in_two_renames();
+  step("sync parent");
+  sync_path(parent_folder(final_));
+  if (!replaces) return;
+  step("remove replaced");
+  remove_folder(stage_);  // the old folder has that name now
+}
+
+/// False where the file system cannot exchange two names in one step.
+bool AtomicDir::exchanged_with_final() const {
+  if (!options_.exchange_names) return false;
+  if (::renameat2(AT_FDCWD, stage_.c_str(), AT_FDCWD, final_.c_str(), RENAME_EXCHANGE) == 0)
+    return true;
+  if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
+  fail_io("replace", final_, errno);
+}
+
+void AtomicDir::replace_in_two_renames() {
   const fs::path replaced = sibling(final_, kReplacedInfix, 0);
   rename_folder(final_, replaced);
-  step("between renames");
-  if (::rename(stage_.c_str(), final_.c_str()) != 0) {
-    const int reason = errno;
+  try {
+    step("between renames");
+    rename_folder(stage_, final_);
+  } catch (...) {
     rename_folder(replaced, final_);
-    fail_io("replace", final_, reason);
+    throw;
   }
   step("sync parent");
-  sync_path(parent);
+  sync_path(parent_folder(final_));
   step("remove replaced");
   remove_folder(replaced);
 }
@@ -216,12 +222,14 @@ void verify_complete(const fs::path& folder) {
   for (const FileRecord& file : read_marker(folder)) {
     const fs::path path = folder / file.name;
     if (!fs::is_regular_file(path))
-      fail(ErrorKind::corrupt_input, "{}: was saved with this folder and is missing", path.string());
+      fail(ErrorKind::corrupt_input, "{}: was saved with this folder and is missing",
+           path.string());
     if (fs::file_size(path) != file.bytes)
-      fail(ErrorKind::corrupt_input, "{}: {} bytes, saved with {}", path.string(), fs::file_size(path),
-           file.bytes);
+      fail(ErrorKind::corrupt_input, "{}: {} bytes, saved with {}", path.string(),
+           fs::file_size(path), file.bytes);
     if (file_checksum(path) != file.checksum)
-      fail(ErrorKind::corrupt_input, "{}: its content is not what was saved (checksum)", path.string());
+      fail(ErrorKind::corrupt_input, "{}: its content is not what was saved (checksum)",
+           path.string());
   }
 }
 

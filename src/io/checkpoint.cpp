@@ -19,7 +19,8 @@ using Names = std::set<std::string, std::less<>>;
   for (const std::string& name : {pickled, pickled + ".index.json"})
     if (fs::exists(folder / name))
       fail(ErrorKind::unsupported,
-           "{}: the weights are only there as {}, a Python pickle, which can run code when read; load "
+           "{}: the weights are only there as {}, a Python pickle, which can run code when read; "
+           "load "
            "the model in Transformers and save it again with save_pretrained to get safetensors",
            folder.string(), name);
   fail(ErrorKind::io, "{}: found neither {}.safetensors nor {}.safetensors.index.json",
@@ -37,9 +38,11 @@ void check_shard(const SafetensorsFile& file, const Names& expected, const fs::p
          file.path().string(), index_file.filename().string(), lacking.size(), name_some(lacking));
   if (!unlisted.empty())
     fail(ErrorKind::corrupt_input,
-         "{}: holds {} tensors that the index {} does not place here: {}; the index and the shards are "
+         "{}: holds {} tensors that the index {} does not place here: {}; the index and the shards "
+         "are "
          "of different versions, fetch or save them again",
-         file.path().string(), unlisted.size(), index_file.filename().string(), name_some(unlisted));
+         file.path().string(), unlisted.size(), index_file.filename().string(),
+         name_some(unlisted));
 }
 
 /// Weight files of the folder that nothing names.
@@ -96,8 +99,8 @@ void Checkpoint::add_single(const fs::path& file) {
 void Checkpoint::add_indexed(const fs::path& file, std::string_view stem) {
   const CheckpointIndex index = CheckpointIndex::read(file);
   if (const auto missing = index.missing_shards(folder_); !missing.empty())
-    fail(ErrorKind::corrupt_input, "{}: {} of {} shards are missing from the folder: {}", file.string(),
-         missing.size(), index.shards.size(), name_some(missing));
+    fail(ErrorKind::corrupt_input, "{}: {} of {} shards are missing from the folder: {}",
+         file.string(), missing.size(), index.shards.size(), name_some(missing));
   for (const auto& [shard, expected] : index.shards) {
     files_.push_back(SafetensorsFile::open(folder_ / shard));
     check_shard(files_.back(), expected, file);
@@ -105,8 +108,8 @@ void Checkpoint::add_indexed(const fs::path& file, std::string_view stem) {
   for (const SafetensorsFile& opened : files_)
     for (const TensorView& tensor : opened.tensors()) tensors_.emplace(tensor.name, &tensor);
   if (const auto leftover = leftover_files(folder_, stem, index); !leftover.empty())
-    notes_.push_back(format("{}: ignored, because the index does not name them: {}", folder_.string(),
-                            name_some(leftover)));
+    notes_.push_back(format("{}: ignored, because the index does not name them: {}",
+                            folder_.string(), name_some(leftover)));
 }
 
 std::vector<std::string_view> Checkpoint::names() const {

@@ -10,9 +10,10 @@
 
 namespace lemnos {
 
-/// The weights of a Hugging Face folder: one safetensors file, or an index and its shards. The index
-/// is an allow-list both ways: a tensor or shard it names must be there, a tensor of its shards that it
-/// does not name is an error, and shards it does not name are left alone (with a note).
+/// The weights of a Hugging Face folder: one safetensors file, or an index and its shards. The
+/// index is an allow-list both ways: a tensor or shard it names must be there, a tensor of its
+/// shards that it does not name is an error, and shards it does not name are left alone (with a
+/// note).
 class Checkpoint {
  public:
   /// `<stem>.safetensors`, else `<stem>.safetensors.index.json`. Throws Error{io} when there are no
@@ -34,7 +35,8 @@ class Checkpoint {
 
  private:
   void load(std::string_view stem);
-  void note_or_refuse_index(const std::filesystem::path& index, const std::filesystem::path& single);
+  void note_or_refuse_index(const std::filesystem::path& index,
+                            const std::filesystem::path& single);
   void add_single(const std::filesystem::path& file);
   void add_indexed(const std::filesystem::path& index, std::string_view stem);
 

@@ -15,7 +15,8 @@ namespace {
 using Shard = std::vector<const TensorSource*>;
 
 FileDType stored_dtype(const TensorSource& tensor, const CheckpointWriteOptions& options) {
-  return options.dtype && is_decodable_float(tensor.plan.dtype) ? *options.dtype : tensor.plan.dtype;
+  return options.dtype && is_decodable_float(tensor.plan.dtype) ? *options.dtype
+                                                                : tensor.plan.dtype;
 }
 
 uint64_t stored_bytes(const TensorSource& tensor, const CheckpointWriteOptions& options) {
@@ -47,7 +48,8 @@ std::vector<Shard> split(const std::vector<TensorSource>& tensors,
   return shards;
 }
 
-void stream_tensor(const TensorSource& tensor, const TensorInfo& stored, SafetensorsWriter& writer) {
+void stream_tensor(const TensorSource& tensor, const TensorInfo& stored,
+                   SafetensorsWriter& writer) {
   const FileDType from = tensor.plan.dtype;
   uint64_t written = 0;
   tensor.stream([&](std::span<const std::byte> bytes) {
@@ -61,8 +63,8 @@ void stream_tensor(const TensorSource& tensor, const TensorInfo& stored, Safeten
       written += converted.size();
     }
   });
-  LEMNOS_CHECK(written == stored.end - stored.begin, "{}: {} bytes came, {} were planned", stored.name,
-               written, stored.end - stored.begin);
+  LEMNOS_CHECK(written == stored.end - stored.begin, "{}: {} bytes came, {} were planned",
+               stored.name, written, stored.end - stored.begin);
 }
 
 void write_shard(const std::filesystem::path& file, const Shard& shard,
@@ -79,7 +81,8 @@ void write_shard(const std::filesystem::path& file, const Shard& shard,
   writer.finish();
 }
 
-void write_index(const std::filesystem::path& file, const std::map<std::string, std::string>& weight_map,
+void write_index(const std::filesystem::path& file,
+                 const std::map<std::string, std::string>& weight_map,
                  const std::vector<TensorSource>& tensors, const CheckpointWriteOptions& options) {
   uint64_t total_size = 0, total_parameters = 0;
   for (const TensorSource& tensor : tensors) {
@@ -90,7 +93,8 @@ void write_index(const std::filesystem::path& file, const std::map<std::string, 
   }
   Json::Object entries(weight_map.begin(), weight_map.end());
   const Json index(Json::Object{
-      {"metadata", Json(Json::Object{{"total_parameters", total_parameters}, {"total_size", total_size}})},
+      {"metadata",
+       Json(Json::Object{{"total_parameters", total_parameters}, {"total_size", total_size}})},
       {"weight_map", Json(std::move(entries))}});
   write_file_atomic(file, index.dump(2) + "\n");
 }
@@ -98,7 +102,8 @@ void write_index(const std::filesystem::path& file, const std::map<std::string, 
 void refuse_existing_weights(const std::filesystem::path& folder, std::string_view stem) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool weights = name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
+    const bool weights =
+        name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
     if (name.starts_with(stem) && weights)
       fail(ErrorKind::io, "{}: already holds weights ({}); choose another folder or remove them",
            folder.string(), name);
@@ -128,7 +133,8 @@ void write_checkpoint(const std::filesystem::path& folder, const std::vector<Ten
     write_shard(folder / name, shards[i], options);
     for (const TensorSource* tensor : shards[i]) weight_map.emplace(tensor->plan.name, name);
   }
-  write_index(folder / format("{}.safetensors.index.json", options.stem), weight_map, tensors, options);
+  write_index(folder / format("{}.safetensors.index.json", options.stem), weight_map, tensors,
+              options);
 }
 
 }  // namespace lemnos

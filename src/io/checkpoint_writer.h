@@ -29,9 +29,9 @@ struct CheckpointWriteOptions {
   std::optional<FileDType> dtype = std::nullopt;
 };
 
-/// Writes `<stem>.safetensors`, or, beyond `max_shard_bytes`, `<stem>-0000i-of-0000n.safetensors` and
-/// the index, split and named as save_pretrained does for tensors in this order. `folder` must not
-/// hold weights of that stem already (stage into an AtomicDir). Names must be unique.
+/// Writes `<stem>.safetensors`, or, beyond `max_shard_bytes`, `<stem>-0000i-of-0000n.safetensors`
+/// and the index, split and named as save_pretrained does for tensors in this order. `folder` must
+/// not hold weights of that stem already (stage into an AtomicDir). Names must be unique.
 void write_checkpoint(const std::filesystem::path& folder, const std::vector<TensorSource>& tensors,
                       const CheckpointWriteOptions& options = {});
 

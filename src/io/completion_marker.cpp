@@ -23,7 +23,8 @@ std::vector<fs::path> files_below(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.is_symlink() || !(entry.is_regular_file() || entry.is_directory()))
       fail(ErrorKind::io, "{}: expected only files and folders here", entry.path().string());
-    if (entry.is_regular_file() && entry.path() != folder / kMarkerName) files.push_back(entry.path());
+    if (entry.is_regular_file() && entry.path() != folder / kMarkerName)
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -73,8 +74,8 @@ std::vector<FileRecord> record_files(const fs::path& folder) {
   std::vector<FileRecord> records;
   for (const fs::path& path : files_below(folder)) {
     const MappedFile file(path);
-    records.push_back(
-        {path.lexically_relative(folder).generic_string(), file.bytes().size(), checksum(file.bytes())});
+    records.push_back({path.lexically_relative(folder).generic_string(), file.bytes().size(),
+                       checksum(file.bytes())});
   }
   return records;
 }
@@ -104,7 +105,8 @@ std::vector<FileRecord> read_marker(const fs::path& folder) {
     fail(ErrorKind::corrupt_input, "{}: written by a newer version of this program", source);
   std::vector<FileRecord> files;
   for (const Json& entry : marker.at("files").as_array())
-    files.push_back({entry.at("name").as_string(), static_cast<uint64_t>(entry.at("bytes").as_integer()),
+    files.push_back({entry.at("name").as_string(),
+                     static_cast<uint64_t>(entry.at("bytes").as_integer()),
                      parse_hex(entry.at("checksum").as_string(), source)});
   return files;
 }

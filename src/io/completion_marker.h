@@ -19,8 +19,8 @@ struct FileRecord {
   bool operator==(const FileRecord&) const = default;
 };
 
-/// Reads every regular file under `folder`, but for the marker; sorted by name. Anything that is neither
-/// a file nor a folder (a link, say) is Error{io}.
+/// Reads every regular file under `folder`, but for the marker; sorted by name. Anything that is
+/// neither a file nor a folder (a link, say) is Error{io}.
 std::vector<FileRecord> record_files(const std::filesystem::path& folder);
 
 /// As `record_files`, after dropping the cached pages, so that the bytes come back from the device
@@ -31,8 +31,8 @@ void write_marker(const std::filesystem::path& folder, const std::vector<FileRec
 /// Error{io} when there is no marker, Error{corrupt_input} when it cannot be understood.
 std::vector<FileRecord> read_marker(const std::filesystem::path& folder);
 
-/// Checksum of a file: 64-bit FNV-1a over little-endian 8-byte words with the upper half folded down
-/// after each; the last word is padded with zeros and the size is the seed.
+/// Checksum of a file: 64-bit FNV-1a over little-endian 8-byte words with the upper half folded
+/// down after each; the last word is padded with zeros and the size is the seed.
 uint64_t file_checksum(const std::filesystem::path& file);
 
 }  // namespace lemnos

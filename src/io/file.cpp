@@ -33,12 +33,16 @@ class Descriptor {
 std::string_view advice(int error_code) {
   switch (error_code) {
     case ENOSPC:
-    case EDQUOT: return "; free some space or choose another folder";
-    case EFBIG: return "; the limit on file sizes (ulimit -f, or the file system's) is reached";
+    case EDQUOT:
+      return "; free some space or choose another folder";
+    case EFBIG:
+      return "; the limit on file sizes (ulimit -f, or the file system's) is reached";
     case EACCES:
     case EPERM:
-    case EROFS: return "; check the permissions of the folder";
-    default: return "";
+    case EROFS:
+      return "; check the permissions of the folder";
+    default:
+      return "";
   }
 }
 
@@ -53,7 +57,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   const Descriptor file(path);
   struct stat status = {};
   if (::fstat(file.number(), &status) != 0) fail_io("open", path, errno);
-  if (!S_ISREG(status.st_mode)) fail(ErrorKind::io, "cannot read {}: it is not a file", path.string());
+  if (!S_ISREG(status.st_mode))
+    fail(ErrorKind::io, "cannot read {}: it is not a file", path.string());
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) return;
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

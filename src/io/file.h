@@ -10,7 +10,8 @@
 namespace lemnos {
 
 /// Throws Error{io}: "cannot <doing> <path>: <reason>", with advice when the disk is full.
-[[noreturn]] void fail_io(std::string_view doing, const std::filesystem::path& path, int error_code);
+[[noreturn]] void fail_io(std::string_view doing, const std::filesystem::path& path,
+                          int error_code);
 
 /// Runs `action`; what std::filesystem reports becomes an Error{io} naming the path.
 template <typename Action>

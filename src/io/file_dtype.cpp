@@ -11,10 +11,11 @@ struct Row {
 };
 
 constexpr std::array<Row, 22> kRows = {{
-    {"BOOL", 8}, {"F4", 4}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8}, {"I8", 8},
-    {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8},
-    {"I16", 16}, {"U16", 16}, {"F16", 16}, {"BF16", 16}, {"I32", 32}, {"U32", 32}, {"F32", 32},
-    {"C64", 64}, {"F64", 64}, {"I64", 64}, {"U64", 64},
+    {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+    {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
+    {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+    {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
+    {"I64", 64},        {"U64", 64},
 }};
 constexpr const Row& row(FileDType dtype) { return kRows[static_cast<size_t>(dtype)]; }
 static_assert(row(FileDType::I8).name == "I8" && row(FileDType::BF16).name == "BF16");
@@ -44,8 +45,10 @@ bool is_decodable_integer(FileDType dtype) {
     case FileDType::I16:
     case FileDType::I8:
     case FileDType::U8:
-    case FileDType::BOOL: return true;
-    default: return false;
+    case FileDType::BOOL:
+      return true;
+    default:
+      return false;
   }
 }
 

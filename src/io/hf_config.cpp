@@ -41,7 +41,8 @@ ConfigReader ConfigReader::open(const std::filesystem::path& file) {
 ConfigReader::ConfigReader(Json object, std::string source)
     : object_(std::move(object)), source_(std::move(source)) {
   if (!object_.is_object())
-    fail(ErrorKind::corrupt_input, "{}: expected a JSON object, found {}", source_, object_.type_name());
+    fail(ErrorKind::corrupt_input, "{}: expected a JSON object, found {}", source_,
+         object_.type_name());
 }
 
 const Json* ConfigReader::find(std::string_view key) {
@@ -124,8 +125,12 @@ std::vector<int64_t> ConfigReader::find_int_or_ints(std::string_view key) {
 int64_t ConfigReader::get_int(std::string_view key) { return require(key, find_int(key)); }
 double ConfigReader::get_double(std::string_view key) { return require(key, find_double(key)); }
 bool ConfigReader::get_bool(std::string_view key) { return require(key, find_bool(key)); }
-std::string ConfigReader::get_string(std::string_view key) { return require(key, find_string(key)); }
-std::vector<int64_t> ConfigReader::get_ints(std::string_view key) { return require(key, find_ints(key)); }
+std::string ConfigReader::get_string(std::string_view key) {
+  return require(key, find_string(key));
+}
+std::vector<int64_t> ConfigReader::get_ints(std::string_view key) {
+  return require(key, find_ints(key));
+}
 std::vector<double> ConfigReader::get_doubles(std::string_view key) {
   return require(key, find_doubles(key));
 }
@@ -140,7 +145,9 @@ std::optional<ConfigReader> ConfigReader::find_section(std::string_view key) {
   return ConfigReader(*value, format("{}: {}", source_, key));
 }
 
-ConfigReader ConfigReader::get_section(std::string_view key) { return require(key, find_section(key)); }
+ConfigReader ConfigReader::get_section(std::string_view key) {
+  return require(key, find_section(key));
+}
 
 void ConfigReader::expect(std::string_view key, const Json& supported) {
   const Json* value = find(key);
@@ -165,8 +172,8 @@ void ConfigReader::refuse_unknown() {
   }
   if (!refused.empty())
     fail(ErrorKind::unsupported,
-         "{}: fields that are not supported here and may change what the model computes: {}", source_,
-         refused);
+         "{}: fields that are not supported here and may change what the model computes: {}",
+         source_, refused);
 }
 
 }  // namespace lemnos

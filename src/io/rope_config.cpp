@@ -35,7 +35,8 @@ const TypeFields& fields_of(const std::string& rope_type, const ConfigReader& pa
   for (const TypeFields& type : kTypes)
     if (type.rope_type == rope_type) return type;
   fail(ErrorKind::unsupported,
-       "{}: the rope type \"{}\" is not supported; known are default, linear, dynamic, llama3, yarn and "
+       "{}: the rope type \"{}\" is not supported; known are default, linear, dynamic, llama3, "
+       "yarn and "
        "longrope",
        parameters.source(), rope_type);
 }
@@ -98,7 +99,8 @@ void read_yarn(ConfigReader& parameters, RopeConfig& rope) {
 }
 
 void read_llama3(ConfigReader& parameters, RopeConfig& rope) {
-  rope.low_freq_factor = positive(parameters, "low_freq_factor", parameters.get_double("low_freq_factor"));
+  rope.low_freq_factor =
+      positive(parameters, "low_freq_factor", parameters.get_double("low_freq_factor"));
   rope.high_freq_factor =
       positive(parameters, "high_freq_factor", parameters.get_double("high_freq_factor"));
   if (rope.high_freq_factor <= rope.low_freq_factor)
@@ -111,7 +113,8 @@ void refuse_unknown(ConfigReader& parameters, const std::string& rope_type,
   for (const auto& [key, value] : parameters.json().as_object()) {
     const auto is_key = [&, &name = key](std::string_view known) { return known == name; };
     const bool known = is_key("type") || is_key("rope_type") || is_key("rope_theta") ||
-                       is_key("partial_rotary_factor") || std::ranges::any_of(type.required, is_key) ||
+                       is_key("partial_rotary_factor") ||
+                       std::ranges::any_of(type.required, is_key) ||
                        std::ranges::any_of(type.optional, is_key);
     if (known || value.is_null() || std::ranges::any_of(ignored, is_key)) continue;
     fail(ErrorKind::unsupported, "{}: the field \"{}\" = {} is not known for the rope type \"{}\"",
@@ -125,7 +128,8 @@ std::string read_type(ConfigReader& parameters) {
   return modern ? *modern : old.value_or("default");
 }
 
-RopeConfig read_parameters(ConfigReader& parameters, const TopLevel& top, const RopeReadOptions& options) {
+RopeConfig read_parameters(ConfigReader& parameters, const TopLevel& top,
+                           const RopeReadOptions& options) {
   RopeConfig rope;
   rope.rope_type = read_type(parameters);
   refuse_unknown(parameters, rope.rope_type, options.ignored_fields);
@@ -146,7 +150,8 @@ RopeConfig read_parameters(ConfigReader& parameters, const TopLevel& top, const 
     rope.short_factor = parameters.get_doubles("short_factor");
     rope.long_factor = parameters.get_doubles("long_factor");
     if (rope.short_factor.size() != rope.long_factor.size())
-      parameters.fail_field("long_factor", format("{} numbers, as short_factor", rope.short_factor.size()));
+      parameters.fail_field("long_factor",
+                            format("{} numbers, as short_factor", rope.short_factor.size()));
   }
   return rope;
 }
@@ -178,7 +183,8 @@ std::optional<ConfigReader> find_parameters(ConfigReader& config, std::string_vi
   return section->get_section(layer_type);
 }
 
-void check_partial(const ConfigReader& config, const RopeConfig& rope, const RopeReadOptions& options) {
+void check_partial(const ConfigReader& config, const RopeConfig& rope,
+                   const RopeReadOptions& options) {
   if (rope.partial_rotary_factor > 1)
     config.fail_field("partial_rotary_factor", "a number of at most 1");
   if (!options.partial_rotary && rope.partial_rotary_factor != 1)
@@ -201,9 +207,10 @@ RopeConfig read_rope_config(ConfigReader& config, const RopeReadOptions& options
            "{}: \"rope_scaling\" and \"rope_parameters\" contradict each other; keep the right one",
            config.source());
     if (top.theta && *top.theta != read.theta)
-      config.note(format("{}: \"rope_theta\" is {} inside \"{}\" and {} outside; the one inside counts, as "
-                         "in Transformers",
-                         config.source(), read.theta, key, *top.theta));
+      config.note(
+          format("{}: \"rope_theta\" is {} inside \"{}\" and {} outside; the one inside counts, as "
+                 "in Transformers",
+                 config.source(), read.theta, key, *top.theta));
     result = read;
   }
   if (!result) {

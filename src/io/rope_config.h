@@ -50,9 +50,11 @@ struct RopeReadOptions {
   bool partial_rotary = false;
 };
 
-/// Reads the old spelling (`rope_theta` and `rope_scaling` with `type` or `rope_type`) and the new one
-/// (`rope_parameters`), and marks their fields as read. `max_position_embeddings` must be there. Both at
-/// once must say the same. Missing and unknown fields, and types not listed above, are errors.
+/// Reads the old spelling (`rope_theta` and `rope_scaling` with `type` or `rope_type`) and the new
+/// one
+/// (`rope_parameters`), and marks their fields as read. `max_position_embeddings` must be there.
+/// Both at once must say the same. Missing and unknown fields, and types not listed above, are
+/// errors.
 RopeConfig read_rope_config(ConfigReader& config, const RopeReadOptions& options = {});
 
 /// The fields with both spellings, old and new, for a config that is written: `rope_theta`,

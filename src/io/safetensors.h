@@ -16,8 +16,8 @@
 
 namespace lemnos {
 
-/// One tensor of an open file. Name and bytes live as long as the SafetensorsFile (or Checkpoint) it
-/// came from; the bytes are little-endian and not necessarily aligned.
+/// One tensor of an open file. Name and bytes live as long as the SafetensorsFile (or Checkpoint)
+/// it came from; the bytes are little-endian and not necessarily aligned.
 struct TensorView {
   std::string_view name;
   FileDType dtype = FileDType::F32;

@@ -42,8 +42,8 @@ uint64_t header_bytes(std::string_view file, const std::string& source) {
   uint64_t length = 0;
   std::memcpy(&length, file.data(), kLengthBytes);
   if (length > kMaxHeaderBytes)
-    fail(ErrorKind::corrupt_input, "{}: the header claims {} bytes, the format allows {}: {}", source,
-         length, kMaxHeaderBytes, impossible_because(file));
+    fail(ErrorKind::corrupt_input, "{}: the header claims {} bytes, the format allows {}: {}",
+         source, length, kMaxHeaderBytes, impossible_because(file));
   if (length > file.size() - kLengthBytes)
     fail(ErrorKind::corrupt_input, "{}: the header claims {} bytes, the file has {}: {}", source,
          length, file.size() - kLengthBytes, impossible_because(file));
@@ -105,8 +105,8 @@ std::map<std::string, std::string> read_metadata(const Json& value, const std::s
          value.type_name());
   for (const auto& [key, text] : value.as_object()) {
     if (!text.is_string())
-      fail(ErrorKind::corrupt_input, "{}: the metadata \"{}\" must be a string, found {}", source, key,
-           text.type_name());
+      fail(ErrorKind::corrupt_input, "{}: the metadata \"{}\" must be a string, found {}", source,
+           key, text.type_name());
     metadata.emplace(key, text.as_string());
   }
   return metadata;
@@ -125,16 +125,16 @@ void check_layout(const std::vector<TensorInfo>& tensors, uint64_t available,
            position);
     const uint64_t expected = tensor_bytes(tensor.dtype, tensor.shape, where);
     if (tensor.end - tensor.begin != expected)
-      fail(ErrorKind::corrupt_input, "{}: its dtype and shape need {} bytes, its offsets give {}", where,
-           expected, tensor.end - tensor.begin);
+      fail(ErrorKind::corrupt_input, "{}: its dtype and shape need {} bytes, its offsets give {}",
+           where, expected, tensor.end - tensor.begin);
     position = tensor.end;
   }
   if (position > available)
-    fail(ErrorKind::corrupt_input, "{}: truncated: the tensors need {} bytes, the file has {}", source,
-         position, available);
+    fail(ErrorKind::corrupt_input, "{}: truncated: the tensors need {} bytes, the file has {}",
+         source, position, available);
   if (position < available)
-    fail(ErrorKind::corrupt_input, "{}: {} bytes after the last tensor; the file is damaged", source,
-         available - position);
+    fail(ErrorKind::corrupt_input, "{}: {} bytes after the last tensor; the file is damaged",
+         source, available - position);
 }
 
 }  // namespace
@@ -143,14 +143,16 @@ uint64_t tensor_bytes(FileDType dtype, std::span<const int64_t> shape, const std
   uint64_t bits = dtype_bits(dtype);
   for (const int64_t size : shape)
     if (__builtin_mul_overflow(bits, static_cast<uint64_t>(size), &bits))
-      fail(ErrorKind::corrupt_input, "{}: the shape has more elements than 64 bits can count", where);
+      fail(ErrorKind::corrupt_input, "{}: the shape has more elements than 64 bits can count",
+           where);
   if (bits % 8 != 0)
     fail(ErrorKind::corrupt_input, "{}: its {} elements do not fill whole bytes", where,
          dtype_name(dtype));
   return bits / 8;
 }
 
-SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& source) {
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
+                                           const std::string& source) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   const uint64_t length = header_bytes(text, source);
   SafetensorsHeader header;

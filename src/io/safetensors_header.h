@@ -31,9 +31,10 @@ struct SafetensorsHeader {
   uint64_t data_offset = 0;
 };
 
-/// Reads and checks the header of a whole file's bytes; `source` names the file in errors, which are
-/// all Error{corrupt_input}.
-SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, const std::string& source);
+/// Reads and checks the header of a whole file's bytes; `source` names the file in errors, which
+/// are all Error{corrupt_input}.
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
+                                           const std::string& source);
 
 /// Bytes of a tensor; Error{corrupt_input} starting with `where` when that is beyond 64 bits or not
 /// whole.

@@ -49,7 +49,8 @@ std::string header_text(const std::vector<TensorInfo>& order, const TextMap& met
 }  // namespace
 
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
-                                     const std::vector<TensorPlan>& tensors, const TextMap& metadata)
+                                     const std::vector<TensorPlan>& tensors,
+                                     const TextMap& metadata)
     : file_(path), order_(lay_out(tensors, path.string())) {
   const std::string header = header_text(order_, metadata);
   if (header.size() > kMaxHeaderBytes)

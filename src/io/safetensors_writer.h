@@ -24,8 +24,8 @@ struct TensorPlan {
 using TextMap = std::map<std::string, std::string>;
 
 /// Writes one safetensors file byte for byte as the Python library does: tensors by dtype (widest
-/// first) and then name, a header padded to 8 bytes. The header goes out at once; then the bytes of each
-/// tensor of `order()` are appended, in as many pieces as suits their source.
+/// first) and then name, a header padded to 8 bytes. The header goes out at once; then the bytes of
+/// each tensor of `order()` are appended, in as many pieces as suits their source.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(const std::filesystem::path& path, const std::vector<TensorPlan>& tensors,

@@ -31,17 +31,26 @@ void decode_as(std::span<const std::byte> bytes, std::span<Out> out) {
 template <typename Out>
 bool decode_floats(FileDType dtype, std::span<const std::byte> bytes, std::span<Out> out) {
   switch (dtype) {
-    case FileDType::F64: decode_as<double>(bytes, out); return true;
-    case FileDType::F32: decode_as<float>(bytes, out); return true;
-    case FileDType::F16: decode_elements<uint16_t>(bytes, out, f16_to_f32); return true;
-    case FileDType::BF16: decode_elements<uint16_t>(bytes, out, bf16_to_f32); return true;
-    default: return false;
+    case FileDType::F64:
+      decode_as<double>(bytes, out);
+      return true;
+    case FileDType::F32:
+      decode_as<float>(bytes, out);
+      return true;
+    case FileDType::F16:
+      decode_elements<uint16_t>(bytes, out, f16_to_f32);
+      return true;
+    case FileDType::BF16:
+      decode_elements<uint16_t>(bytes, out, bf16_to_f32);
+      return true;
+    default:
+      return false;
   }
 }
 
 [[noreturn]] void refuse_dtype(const TensorView& tensor, const char* wanted) {
-  fail(ErrorKind::unsupported, "tensor \"{}\" is stored as {}; it can only be read as {}", tensor.name,
-       dtype_name(tensor.dtype), wanted);
+  fail(ErrorKind::unsupported, "tensor \"{}\" is stored as {}; it can only be read as {}",
+       tensor.name, dtype_name(tensor.dtype), wanted);
 }
 
 constexpr const char* kFloats = "F64, F32, F16 or BF16 (dequantise it first)";
@@ -49,7 +58,8 @@ constexpr const char* kFloats = "F64, F32, F16 or BF16 (dequantise it first)";
 template <typename Out>
 std::vector<Out> decode_floats(const TensorView& tensor) {
   std::vector<Out> out(static_cast<size_t>(tensor.elements()));
-  if (!decode_floats(tensor.dtype, tensor.bytes, std::span<Out>(out))) refuse_dtype(tensor, kFloats);
+  if (!decode_floats(tensor.dtype, tensor.bytes, std::span<Out>(out)))
+    refuse_dtype(tensor, kFloats);
   return out;
 }
 
@@ -67,17 +77,23 @@ std::vector<std::byte> encode_floats(std::span<const float> values, FileDType to
   switch (to) {
     case FileDType::F64:
       return encode_elements<double>(values, [](float value) { return double{value}; });
-    case FileDType::F32: return encode_elements<float>(values, [](float value) { return value; });
-    case FileDType::F16: return encode_elements<uint16_t>(values, f32_to_f16);
-    default: return encode_elements<uint16_t>(values, f32_to_bf16);
+    case FileDType::F32:
+      return encode_elements<float>(values, [](float value) { return value; });
+    case FileDType::F16:
+      return encode_elements<uint16_t>(values, f32_to_f16);
+    default:
+      return encode_elements<uint16_t>(values, f32_to_bf16);
   }
 }
 
 double largest_finite(FileDType dtype) {
   switch (dtype) {
-    case FileDType::F16: return 65504;
-    case FileDType::BF16: return 0x1.fep127;
-    default: return 0x1.fffffep127;
+    case FileDType::F16:
+      return 65504;
+    case FileDType::BF16:
+      return 0x1.fep127;
+    default:
+      return 0x1.fffffep127;
   }
 }
 
@@ -89,8 +105,8 @@ void refuse_overflow(std::span<const double> wide, std::span<const std::byte> na
   for (size_t i = 0; i < wide.size(); ++i)
     if (std::isfinite(wide[i]) && !std::isfinite(after[i]))
       fail(ErrorKind::unsupported,
-           "tensor \"{}\" holds {}, beyond the largest {} ({}); write it in another dtype", tensor_name,
-           wide[i], dtype_name(to), largest_finite(to));
+           "tensor \"{}\" holds {}, beyond the largest {} ({}); write it in another dtype",
+           tensor_name, wide[i], dtype_name(to), largest_finite(to));
 }
 
 bool can_hold_all(FileDType from, FileDType to) {
@@ -98,7 +114,8 @@ bool can_hold_all(FileDType from, FileDType to) {
     return dtype == FileDType::F64 ? 11 : dtype == FileDType::F16 ? 5 : 8;
   };
   // F32 rounds up beyond the largest BF16, though both have 8 bits of exponent.
-  return exponent_bits(from) <= exponent_bits(to) && !(from == FileDType::F32 && to == FileDType::BF16);
+  return exponent_bits(from) <= exponent_bits(to) &&
+         !(from == FileDType::F32 && to == FileDType::BF16);
 }
 
 }  // namespace
@@ -115,19 +132,30 @@ std::vector<int64_t> decode_i64(const TensorView& tensor) {
   std::vector<int64_t> values(static_cast<size_t>(tensor.elements()));
   const std::span<int64_t> out(values);
   switch (tensor.dtype) {
-    case FileDType::I64: decode_as<int64_t>(tensor.bytes, out); break;
-    case FileDType::I32: decode_as<int32_t>(tensor.bytes, out); break;
-    case FileDType::I16: decode_as<int16_t>(tensor.bytes, out); break;
-    case FileDType::I8: decode_as<int8_t>(tensor.bytes, out); break;
+    case FileDType::I64:
+      decode_as<int64_t>(tensor.bytes, out);
+      break;
+    case FileDType::I32:
+      decode_as<int32_t>(tensor.bytes, out);
+      break;
+    case FileDType::I16:
+      decode_as<int16_t>(tensor.bytes, out);
+      break;
+    case FileDType::I8:
+      decode_as<int8_t>(tensor.bytes, out);
+      break;
     case FileDType::U8:
-    case FileDType::BOOL: decode_as<uint8_t>(tensor.bytes, out); break;
-    default: refuse_dtype(tensor, "I64, I32, I16, I8, U8 or BOOL");
+    case FileDType::BOOL:
+      decode_as<uint8_t>(tensor.bytes, out);
+      break;
+    default:
+      refuse_dtype(tensor, "I64, I32, I16, I8, U8 or BOOL");
   }
   return values;
 }
 
-std::vector<std::byte> convert_floats(std::span<const std::byte> bytes, FileDType from, FileDType to,
-                                      std::string_view tensor_name) {
+std::vector<std::byte> convert_floats(std::span<const std::byte> bytes, FileDType from,
+                                      FileDType to, std::string_view tensor_name) {
   LEMNOS_CHECK(is_decodable_float(from) && is_decodable_float(to));
   if (from == to) return {bytes.begin(), bytes.end()};
   const size_t count = bytes.size() / (dtype_bits(from) / 8);

@@ -10,8 +10,8 @@
 
 namespace lemnos {
 
-/// Values of a F64, F32, F16 or BF16 tensor as floats: exact, except that F64 is rounded to nearest.
-/// Other dtypes are refused by name: Error{unsupported}.
+/// Values of a F64, F32, F16 or BF16 tensor as floats: exact, except that F64 is rounded to
+/// nearest. Other dtypes are refused by name: Error{unsupported}.
 std::vector<float> decode_f32(const TensorView& tensor);
 /// As above into `out`, which has one place for each element.
 void decode_f32(const TensorView& tensor, std::span<float> out);
@@ -25,7 +25,7 @@ std::vector<int64_t> decode_i64(const TensorView& tensor);
 /// Converts the bytes of whole elements from one floating dtype to another, through float (through
 /// nothing when they are equal). A finite value that the target cannot hold is refused, naming the
 /// tensor, instead of turning into infinity.
-std::vector<std::byte> convert_floats(std::span<const std::byte> bytes, FileDType from, FileDType to,
-                                      std::string_view tensor_name);
+std::vector<std::byte> convert_floats(std::span<const std::byte> bytes, FileDType from,
+                                      FileDType to, std::string_view tensor_name);
 
 }  // namespace lemnos

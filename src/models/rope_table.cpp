@@ -6,8 +6,9 @@
 
 #include "base/error.h"
 
-// Every step below is rounded to float exactly where PyTorch rounds it: a Python number that meets a
-// float tensor becomes a float first, and number / tensor is number * (1 / tensor), two roundings.
+// Every step below is rounded to float exactly where PyTorch rounds it: a Python number that meets
+// a float tensor becomes a float first, and number / tensor is number * (1 / tensor), two
+// roundings.
 namespace lemnos {
 namespace {
 
@@ -51,7 +52,8 @@ float dynamic_base(const RopeConfig& rope, int64_t dim, int64_t sequence_length)
   const double exponent = static_cast<double>(dim) / static_cast<double>(dim - 2);
   const auto trained = static_cast<double>(rope.max_position_embeddings);
   if (sequence_length <= rope.max_position_embeddings)
-    return static_cast<float>(rope.theta * std::pow(factor * trained / trained - (factor - 1), exponent));
+    return static_cast<float>(rope.theta *
+                              std::pow(factor * trained / trained - (factor - 1), exponent));
   const float scaled = static_cast<float>(factor) * static_cast<float>(sequence_length);
   const float growth = scaled / static_cast<float>(trained) - static_cast<float>(factor - 1);
   return power(growth, static_cast<float>(exponent)) * static_cast<float>(rope.theta);
@@ -103,7 +105,8 @@ YarnRange yarn_range(const RopeConfig& rope, int64_t dim) {
   const auto width = static_cast<double>(dim);
   const auto correction = [&](double rotations) {
     const auto length = static_cast<double>(rope.original_max_position_embeddings);
-    return width * std::log(length / (rotations * 2 * std::numbers::pi)) / (2 * std::log(rope.theta));
+    return width * std::log(length / (rotations * 2 * std::numbers::pi)) /
+           (2 * std::log(rope.theta));
   };
   double low = correction(rope.beta_fast);
   double high = correction(rope.beta_slow);
@@ -124,7 +127,8 @@ RopeFrequencies yarn(const RopeConfig& rope, int64_t dim) {
     const float extrapolated = 1.0f / inv_freq[i];
     const float interpolated = 1.0f / (static_cast<float>(factor) * inv_freq[i]);
     const float position = static_cast<float>(i) - static_cast<float>(range.low);
-    const float ramp = std::clamp(position / static_cast<float>(range.high - range.low), 0.0f, 1.0f);
+    const float ramp =
+        std::clamp(position / static_cast<float>(range.high - range.low), 0.0f, 1.0f);
     const float kept = 1.0f - ramp;
     inv_freq[i] = interpolated * (1.0f - kept) + extrapolated * kept;
   }
@@ -144,7 +148,8 @@ RopeFrequencies longrope(const RopeConfig& rope, int64_t dim, int64_t sequence_l
   const std::vector<double>& factors = is_long ? rope.long_factor : rope.short_factor;
   std::vector<float> inv_freq = position_frequencies(static_cast<float>(rope.theta), dim);
   if (factors.size() != inv_freq.size())
-    fail(ErrorKind::corrupt_input, "config.json: \"{}\" has {} entries; {} rotary dimensions need {}",
+    fail(ErrorKind::corrupt_input,
+         "config.json: \"{}\" has {} entries; {} rotary dimensions need {}",
          is_long ? "long_factor" : "short_factor", factors.size(), dim, inv_freq.size());
   for (size_t i = 0; i < inv_freq.size(); ++i)
     inv_freq[i] = 1.0f / (static_cast<float>(factors[i]) * inv_freq[i]);
@@ -153,11 +158,12 @@ RopeFrequencies longrope(const RopeConfig& rope, int64_t dim, int64_t sequence_l
 
 }  // namespace
 
-RopeFrequencies rope_frequencies(const RopeConfig& rope, int64_t head_dim, int64_t sequence_length) {
+RopeFrequencies rope_frequencies(const RopeConfig& rope, int64_t head_dim,
+                                 int64_t sequence_length) {
   const auto dim = static_cast<int64_t>(static_cast<double>(head_dim) * rope.partial_rotary_factor);
   if (dim < 2 || dim % 2 != 0)
-    fail(ErrorKind::unsupported, "rope needs an even number of rotary dimensions, found {} of a head's {}",
-         dim, head_dim);
+    fail(ErrorKind::unsupported,
+         "rope needs an even number of rotary dimensions, found {} of a head's {}", dim, head_dim);
   if (rope.rope_type == "linear") return linear(rope, dim);
   if (rope.rope_type == "dynamic") return dynamic(rope, dim, sequence_length);
   if (rope.rope_type == "llama3") return llama3(rope, dim);

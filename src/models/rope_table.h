@@ -14,9 +14,9 @@ struct RopeFrequencies {
   double attention_scaling = 1;
 };
 
-/// As Transformers computes them, operation by operation in float32. `head_dim` is the width of a head,
-/// of which `partial_rotary_factor` is rotated. `sequence_length` is the largest position + 1 of the
-/// batch; dynamic and longrope change beyond their limits.
+/// As Transformers computes them, operation by operation in float32. `head_dim` is the width of a
+/// head, of which `partial_rotary_factor` is rotated. `sequence_length` is the largest position + 1
+/// of the batch; dynamic and longrope change beyond their limits.
 RopeFrequencies rope_frequencies(const RopeConfig& rope, int64_t head_dim, int64_t sequence_length);
 
 /// Row-major [positions, pairs]; both halves of a head use the same row.

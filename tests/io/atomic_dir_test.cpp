@@ -25,8 +25,8 @@ void fill(const fs::path& stage, std::string_view content) {
   write_text(stage / "tokenizer" / "vocab.txt", content);
 }
 
-void save(const fs::path& folder, std::string_view content, AtomicDir::StepHook hook = {}) {
-  AtomicDir atomic(folder, std::move(hook));
+void save(const fs::path& folder, std::string_view content, AtomicDir::Options options = {}) {
+  AtomicDir atomic(folder, std::move(options));
   fill(atomic.stage(), content);
   atomic.commit();
 }
@@ -40,7 +40,8 @@ std::string saved_content(const fs::path& folder) {
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
   return names;
 }
 
@@ -91,48 +92,70 @@ TEST(AtomicDir, ReplacesAnEmptyFolderButNoForeignOne) {
 
 TEST(AtomicDir, AnythingButCommitLeavesNothing) {
   const TempFolder folder;
-  { AtomicDir atomic(folder / "out"); fill(atomic.stage(), "x"); }
+  {
+    AtomicDir atomic(folder / "out");
+    fill(atomic.stage(), "x");
+  }
   EXPECT_TRUE(names_in(folder.path()).empty());
 }
 
-constexpr std::string_view kSteps[] = {"sync files", "verify", "write marker", "rename", "sync parent",
-                                       "remove replaced"};
+/// How an existing folder is replaced: the steps of which one is fatal, and the first after which
+/// the new folder stands.
+struct Replacement {
+  bool exchange_names;
+  std::vector<std::string_view> steps;
+};
+const Replacement kReplacements[] = {
+    {true, {"sync files", "verify", "write marker", "rename", "sync parent", "remove replaced"}},
+    {false,
+     {"sync files", "verify", "write marker", "rename", "between renames", "sync parent",
+      "remove replaced"}}};
+
+std::string expected_after(std::string_view fatal) {
+  return fatal == "sync parent" || fatal == "remove replaced" ? "new" : "old";
+}
 
 TEST(AtomicDir, AnExceptionAtAnyStepLeavesOldOrNew) {
-  for (const std::string_view fatal : kSteps) {
-    const TempFolder folder;
-    save(folder / "out", "old");
-    EXPECT_THROW(save(folder / "out", "new", [&](std::string_view step) {
-                   if (step == fatal) throw std::runtime_error("now");
-                 }), std::runtime_error) << fatal;
-    const bool renamed = fatal == "sync parent" || fatal == "remove replaced";
-    EXPECT_EQ(saved_content(folder / "out"), renamed ? "new" : "old") << fatal;
-    EXPECT_EQ(names_in(folder.path()).size(), 1u) << fatal;
-  }
+  for (const Replacement& replacement : kReplacements)
+    for (const std::string_view fatal : replacement.steps) {
+      const TempFolder folder;
+      save(folder / "out", "old");
+      const auto stop = [&](std::string_view step) {
+        if (step == fatal) throw std::runtime_error("now");
+      };
+      EXPECT_THROW(save(folder / "out", "new", {stop, replacement.exchange_names}),
+                   std::runtime_error);
+      EXPECT_EQ(saved_content(folder / "out"), expected_after(fatal)) << fatal;
+      recover_atomic_dir(folder / "out");
+      EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"out"})) << fatal;
+    }
 }
 
 TEST(AtomicDir, KilledAtAnyStepLeavesOldOrNew) {
-  for (const std::string_view fatal : kSteps) {
-    const TempFolder folder;
-    save(folder / "out", "old");
-    const int status = in_child([&] {
-      save(folder / "out", "new", [&](std::string_view step) { if (step == fatal) ::raise(SIGKILL); });
-    });
-    ASSERT_EQ(status, -SIGKILL) << fatal;
-    recover_atomic_dir(folder / "out");
-    const bool renamed = fatal == "sync parent" || fatal == "remove replaced";
-    EXPECT_EQ(saved_content(folder / "out"), renamed ? "new" : "old") << fatal;
-    EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"out"})) << fatal;
-    save(folder / "out", "newer");
-    EXPECT_EQ(saved_content(folder / "out"), "newer") << fatal;
-  }
+  for (const Replacement& replacement : kReplacements)
+    for (const std::string_view fatal : replacement.steps) {
+      const TempFolder folder;
+      save(folder / "out", "old");
+      const auto stop = [&](std::string_view step) {
+        if (step == fatal) ::raise(SIGKILL);
+      };
+      const int status = in_child([&] {
+        save(folder / "out", "new", {stop, replacement.exchange_names});
+      });
+      ASSERT_EQ(status, -SIGKILL) << fatal;
+      recover_atomic_dir(folder / "out");
+      EXPECT_EQ(saved_content(folder / "out"), expected_after(fatal)) << fatal;
+      EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"out"})) << fatal;
+    }
 }
 
 TEST(AtomicDir, KilledWhileStagingOrOnTheFirstSave) {
   for (const std::string_view fatal : {"stage", "verify", "rename"}) {
     const TempFolder folder;
     in_child([&] {
-      AtomicDir atomic(folder / "out", [&](std::string_view step) { if (step == fatal) ::raise(SIGKILL); });
+      AtomicDir atomic(folder / "out", {[&](std::string_view step) {
+                         if (step == fatal) ::raise(SIGKILL);
+                       }});
       fill(atomic.stage(), "half");
       if (fatal == "stage") ::raise(SIGKILL);
       atomic.commit();
@@ -146,12 +169,12 @@ TEST(AtomicDir, KilledWhileStagingOrOnTheFirstSave) {
 TEST(AtomicDir, KilledAtRandomMoments) {
   const TempFolder folder;
   save(folder / "out", "0");
-  for (int round = 1; round <= 40; ++round) {
+  for (int round = 1; round <= 20; ++round) {
     const pid_t child = ::fork();
     if (child == 0) {
       for (int i = 0;; ++i) save(folder / "out", format("{}", i));
     }
-    ::usleep(static_cast<useconds_t>(500 + 731 * round));
+    ::usleep(static_cast<useconds_t>(500 + 1461 * round));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     recover_atomic_dir(folder / "out");
@@ -203,10 +226,10 @@ TEST(AtomicDir, ADiskThatIsFullOnlyForTheMarker) {
   const TempFolder folder;
   const int status = in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
-    save(folder / "out", "x", [](std::string_view step) {
-      const rlimit limit = {20, 20};
-      if (step == "write marker") ::setrlimit(RLIMIT_FSIZE, &limit);
-    });
+    save(folder / "out", "x", {[](std::string_view step) {
+           const rlimit limit = {20, 20};
+           if (step == "write marker") ::setrlimit(RLIMIT_FSIZE, &limit);
+         }});
   });
   EXPECT_EQ(status, 42);
   EXPECT_TRUE(names_in(folder.path()).empty());
@@ -218,7 +241,8 @@ TEST(AtomicDir, NamesTheFolderItMayNotWrite) {
   expect_error(ErrorKind::io, {"file"}, [&] { AtomicDir atomic(folder / "file" / "out"); });
   if (::geteuid() == 0) return;  // root may write everywhere
   fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
-  expect_error(ErrorKind::io, {"out", "Permission denied"}, [&] { AtomicDir atomic(folder / "out"); });
+  expect_error(ErrorKind::io, {"out", "Permission denied"},
+               [&] { AtomicDir atomic(folder / "out"); });
   fs::permissions(folder.path(), fs::perms::owner_all);
 }
 

@@ -76,15 +76,17 @@ TEST(Checkpoint, IndexIsAnAllowListBothWays) {
   const TempFolder folder;
   write_sharded(folder);
   write_index(folder, format(R"("a":"{0}","b":"{0}","d":"{0}","c":"{1}")", kShard1, kShard2));
-  expect_error(ErrorKind::corrupt_input, {kShard1, "\"d\""}, [&] { Checkpoint::open(folder.path()); });
+  expect_error(ErrorKind::corrupt_input, {kShard1, "\"d\""},
+               [&] { Checkpoint::open(folder.path()); });
   write_index(folder, format(R"("a":"{0}","c":"{1}")", kShard1, kShard2));
-  expect_error(ErrorKind::corrupt_input, {kShard1, "\"b\""}, [&] { Checkpoint::open(folder.path()); });
+  expect_error(ErrorKind::corrupt_input, {kShard1, "\"b\""},
+               [&] { Checkpoint::open(folder.path()); });
 }
 
 TEST(Checkpoint, RefusesIndicesThatLeaveTheFolder) {
   const TempFolder folder;
-  for (const char* map : {R"("a":"../m.safetensors")", R"("a":"/etc/passwd")", R"("a":"..")", R"("a":"")",
-                          R"("a":1)", ""}) {
+  for (const char* map : {R"("a":"../m.safetensors")", R"("a":"/etc/passwd")", R"("a":"..")",
+                          R"("a":"")", R"("a":1)", ""}) {
     write_index(folder, map);
     expect_error(ErrorKind::corrupt_input, {kIndex}, [&] { Checkpoint::open(folder.path()); });
   }
@@ -94,7 +96,8 @@ TEST(Checkpoint, RefusesTwoCompleteSetsOfWeights) {
   const TempFolder folder;
   write_sharded(folder);
   write_text(folder / "model.safetensors", small_file({"a", "b", "c"}));
-  expect_error(ErrorKind::corrupt_input, {"both", kIndex}, [&] { Checkpoint::open(folder.path()); });
+  expect_error(ErrorKind::corrupt_input, {"both", kIndex},
+               [&] { Checkpoint::open(folder.path()); });
   std::filesystem::remove(folder / kShard1);
   EXPECT_EQ(Checkpoint::open(folder.path()).notes().size(), 1u);
 }
@@ -105,7 +108,8 @@ TEST(Checkpoint, PicklesAreRefusedWithAdvice) {
   expect_error(ErrorKind::unsupported, {"pytorch_model.bin", "save_pretrained"},
                [&] { Checkpoint::open(folder.path()); });
   write_text(folder / "adapter_model.bin", "x");
-  expect_error(ErrorKind::unsupported, {"adapter_model.bin"}, [&] { Checkpoint::open_adapter(folder.path()); });
+  expect_error(ErrorKind::unsupported, {"adapter_model.bin"},
+               [&] { Checkpoint::open_adapter(folder.path()); });
 }
 
 TEST(Checkpoint, NoWeightsAtAll) {

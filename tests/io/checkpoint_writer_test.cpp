@@ -37,10 +37,10 @@ TEST(CheckpointWriter, OneFileWhenItFits) {
 
 TEST(CheckpointWriter, ShardsInTheOrderGiven) {
   const TempFolder folder;
-  write_checkpoint(folder.path(), {counting("c", 4), counting("a", 1), counting("big", 9), counting("b", 4)},
+  write_checkpoint(folder.path(),
+                   {counting("c", 4), counting("a", 1), counting("big", 9), counting("b", 4)},
                    {.max_shard_bytes = 20});
-  const Json index =
-      Json::parse(read_file(folder / "model.safetensors.index.json"), "index");
+  const Json index = Json::parse(read_file(folder / "model.safetensors.index.json"), "index");
   const Json& map = index.at("weight_map");
   EXPECT_EQ(map.at("big").as_string(), "model-00001-of-00003.safetensors");
   EXPECT_EQ(map.at("c").as_string(), "model-00002-of-00003.safetensors");
@@ -54,8 +54,9 @@ TEST(CheckpointWriter, ShardsInTheOrderGiven) {
 TEST(CheckpointWriter, ConvertsFloatsAndKeepsIntegers) {
   const TempFolder folder;
   const int64_t ids[] = {7, -7};
-  const TensorSource integers = {{"ids", FileDType::I64, {2}},
-                                 [&](const ByteSink& sink) { sink(std::as_bytes(std::span(ids))); }};
+  const TensorSource integers = {{"ids", FileDType::I64, {2}}, [&](const ByteSink& sink) {
+                                   sink(std::as_bytes(std::span(ids)));
+                                 }};
   write_checkpoint(folder.path(), {counting("w", 3), integers}, {.dtype = FileDType::BF16});
   const Checkpoint checkpoint = Checkpoint::open(folder.path());
   EXPECT_EQ(checkpoint.view("w").dtype, FileDType::BF16);

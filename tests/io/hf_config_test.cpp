@@ -14,7 +14,8 @@ ConfigReader reader(std::string_view text) {
 }
 
 TEST(ConfigReader, ReadsTypedFields) {
-  ConfigReader config = reader(R"({"i":3,"d":1e-6,"whole":2,"b":true,"s":"silu","list":[1,2],"reals":[1,0.5],
+  ConfigReader config =
+      reader(R"({"i":3,"d":1e-6,"whole":2,"b":true,"s":"silu","list":[1,2],"reals":[1,0.5],
                                    "names":["a"],"eos":[2,3],"one":4,"nothing":null})");
   EXPECT_EQ(config.get_int("i"), 3);
   EXPECT_EQ(config.get_double("d"), 1e-6);
@@ -45,7 +46,8 @@ TEST(ConfigReader, ErrorsNameFieldFoundAndExpected) {
   const auto refuse = [](std::initializer_list<std::string_view> parts, auto action) {
     expect_error(ErrorKind::corrupt_input, parts, action);
   };
-  refuse({"config.json", "\"hidden_size\" is 64.5", "an integer"}, [&] { config.get_int("hidden_size"); });
+  refuse({"config.json", "\"hidden_size\" is 64.5", "an integer"},
+         [&] { config.get_int("hidden_size"); });
   refuse({"\"flag\" is 1", "true or false"}, [&] { config.get_bool("flag"); });
   refuse({"\"list\" is [1,\"x\"]", "an integer"}, [&] { config.get_ints("list"); });
   refuse({"\"act\" is 5", "a string"}, [&] { config.get_string("act"); });
@@ -89,9 +91,10 @@ TEST(ConfigReader, GenericFieldsAreHarmless) {
 }
 
 TEST(ConfigReader, GenericFieldsThatChangeTheModelAreRefused) {
-  for (const char* text : {R"({"is_decoder":true})", R"({"add_cross_attention":true})", R"({"pretraining_tp":2})",
-                           R"({"chunk_size_feed_forward":64})", R"({"quantization_config":{"bits":4}})",
-                           R"({"is_encoder_decoder":true})", R"({"per_layer_config":{"0":{"hidden_size":2}}})"})
+  for (const char* text :
+       {R"({"is_decoder":true})", R"({"add_cross_attention":true})", R"({"pretraining_tp":2})",
+        R"({"chunk_size_feed_forward":64})", R"({"quantization_config":{"bits":4}})",
+        R"({"is_encoder_decoder":true})", R"({"per_layer_config":{"0":{"hidden_size":2}}})"})
     EXPECT_THROW(reader(text).refuse_unknown(), Error) << text;
 }
 
@@ -109,13 +112,15 @@ TEST(ConfigReader, SectionsHaveFieldsOfTheirOwn) {
   ConfigReader text = config.get_section("text_config");
   EXPECT_EQ(text.get_int("hidden_size"), 4);
   config.refuse_unknown();
-  expect_error(ErrorKind::unsupported, {"config.json: text_config", "\"odd\""}, [&] { text.refuse_unknown(); });
+  expect_error(ErrorKind::unsupported, {"config.json: text_config", "\"odd\""},
+               [&] { text.refuse_unknown(); });
 }
 
 TEST(ConfigReader, BrokenFiles) {
   const test::TempFolder folder;
   test::write_text(folder / "config.json", "{");
-  expect_error(ErrorKind::corrupt_input, {"config.json"}, [&] { ConfigReader::open(folder / "config.json"); });
+  expect_error(ErrorKind::corrupt_input, {"config.json"},
+               [&] { ConfigReader::open(folder / "config.json"); });
   expect_error(ErrorKind::io, {"none.json"}, [&] { ConfigReader::open(folder / "none.json"); });
 }
 

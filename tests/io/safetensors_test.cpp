@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
 #include "io/safetensors_header.h"
@@ -22,11 +23,11 @@ SafetensorsHeader parse(const std::string& file) {
   return parse_safetensors_header(std::as_bytes(std::span(file)), "f.safetensors");
 }
 
-SafetensorsHeader parse_one(std::string_view dtype, std::string_view shape, std::string_view offsets,
-                            size_t data_bytes) {
-  return parse(raw_safetensors(format(R"({{"a":{{"dtype":"{}","shape":{},"data_offsets":{}}}}})", dtype,
-                                      shape, offsets),
-                               data_bytes));
+SafetensorsHeader parse_one(std::string_view dtype, std::string_view shape,
+                            std::string_view offsets, size_t data_bytes) {
+  return parse(raw_safetensors(
+      format(R"({{"a":{{"dtype":"{}","shape":{},"data_offsets":{}}}}})", dtype, shape, offsets),
+      data_bytes));
 }
 
 TEST(Safetensors, OpensAFile) {
@@ -54,7 +55,9 @@ TEST(Safetensors, AcceptsWhatTheReferenceAccepts) {
   EXPECT_EQ(parse(raw_safetensors(object({entry("", 0)}), 8)).tensors[0].name, "");
   const std::string empty_between = R"("z":{"dtype":"F32","shape":[0],"data_offsets":[8,8]})";
   EXPECT_EQ(parse(raw_safetensors(object({empty_between, entry("a", 0), entry("b", 8)}), 16))
-                .tensors[1].name, "z");
+                .tensors[1]
+                .name,
+            "z");
   EXPECT_EQ(parse(raw_safetensors("  {}  ", 0)).tensors.size(), 0u);
 }
 
@@ -75,7 +78,8 @@ TEST(Safetensors, RefusesBrokenLayouts) {
 TEST(Safetensors, RefusesBrokenEntries) {
   const auto refuse = [](std::string_view part, std::string_view dtype, std::string_view shape,
                          std::string_view offsets) {
-    expect_error(ErrorKind::corrupt_input, {"\"a\"", part}, [&] { parse_one(dtype, shape, offsets, 8); });
+    expect_error(ErrorKind::corrupt_input, {"\"a\"", part},
+                 [&] { parse_one(dtype, shape, offsets, 8); });
   };
   refuse("need 12 bytes", "F32", "[3]", "[0,8]");
   refuse("integers", "F32", "[-2]", "[0,8]");
@@ -91,9 +95,11 @@ TEST(Safetensors, RefusesBrokenEntries) {
 }
 
 TEST(Safetensors, RefusesBrokenHeaders) {
-  for (const char* header : {"", "[]", "{", "{\"a\":1}", "{\"a\":{}}", "{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}",
-                             "{\"__metadata__\":{\"a\":1}}", "{\"__metadata__\":[]}", "{\"\xff\":{}}", "{}{}"})
-    expect_error(ErrorKind::corrupt_input, {"f.safetensors"}, [&] { parse(raw_safetensors(header, 0)); });
+  for (const char* header :
+       {"", "[]", "{", "{\"a\":1}", "{\"a\":{}}", "{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}",
+        "{\"__metadata__\":{\"a\":1}}", "{\"__metadata__\":[]}", "{\"\xff\":{}}", "{}{}"})
+    expect_error(ErrorKind::corrupt_input, {"f.safetensors"},
+                 [&] { parse(raw_safetensors(header, 0)); });
   for (const size_t size : {0, 1, 7})
     expect_error(ErrorKind::corrupt_input, {"too few"}, [&] { parse(std::string(size, '\0')); });
 }
@@ -112,26 +118,44 @@ TEST(Safetensors, NamesForeignFormats) {
 
 /// The reference reads headers of up to 100,000,000 bytes; some readers stop at 100,000.
 TEST(Safetensors, HeaderSizeLimitIsTheReferences) {
-  for (const size_t size : {size_t{100'000}, size_t{100'000'000}}) {
-    std::string header = object({entry("a", 0)});
-    header.resize(size, ' ');
-    EXPECT_EQ(parse(raw_safetensors(header, 8)).tensors.size(), 1u);
+  for (const uint64_t size : {100'000u, 100'000'000u}) {
+    std::string file = raw_safetensors(object({entry("a", 0)}), 0);
+    file.resize(8 + size, ' ');
+    std::memcpy(file.data(), &size, sizeof(size));
+    file.append(8, 'x');
+    EXPECT_EQ(parse(file).tensors.size(), 1u);
   }
-  std::string too_long = object({entry("a", 0)});
-  too_long.resize(100'000'001, ' ');
-  expect_error(ErrorKind::corrupt_input, {"100000001", "100000000"},
-               [&] { parse(raw_safetensors(too_long, 8)); });
+  const uint64_t too_long = 100'000'001;
+  expect_error(ErrorKind::corrupt_input, {"100000001", "100000000"}, [&] {
+    parse(std::string(reinterpret_cast<const char*>(&too_long), sizeof(too_long)));
+  });
 }
 
 TEST(Safetensors, EveryTruncationIsAnError) {
   const std::string file = small_file({"a", "b"});
-  for (size_t size = 0; size < file.size(); ++size) EXPECT_THROW(parse(file.substr(0, size)), Error) << size;
+  for (size_t size = 0; size < file.size(); ++size)
+    EXPECT_THROW(parse(file.substr(0, size)), Error) << size;
 }
 
 TEST(Safetensors, RandomDamageIsAnErrorOrHarmless) {
   const std::string sound = small_file({"model.layers.0.weight", "b", "c"});
-  const std::string_view pieces[] = {"\"", "{", "}", "[", "]", ",", ":", "-1", "1e9", "null", "\\u0000", "F64",
-                                     "9223372036854775807", "18446744073709551616", "[[[[", "\xc3", "\x00"};
+  const std::string_view pieces[] = {"\"",
+                                     "{",
+                                     "}",
+                                     "[",
+                                     "]",
+                                     ",",
+                                     ":",
+                                     "-1",
+                                     "1e9",
+                                     "null",
+                                     "\\u0000",
+                                     "F64",
+                                     "9223372036854775807",
+                                     "18446744073709551616",
+                                     "[[[[",
+                                     "\xc3",
+                                     "\x00"};
   std::mt19937 random(1);
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
@@ -140,10 +164,18 @@ TEST(Safetensors, RandomDamageIsAnErrorOrHarmless) {
     for (uint32_t i = 0; i < edits; ++i) {
       const size_t at = random() % file.size();
       switch (random() % 4) {
-        case 0: file[at] = static_cast<char>(random()); break;
-        case 1: file.erase(at, 1 + random() % 9); break;
-        case 2: file.insert(at, pieces[random() % std::size(pieces)]); break;
-        default: file[at] = static_cast<char>(file[at] ^ (1 << (random() % 8))); break;
+        case 0:
+          file[at] = static_cast<char>(random());
+          break;
+        case 1:
+          file.erase(at, 1 + random() % 9);
+          break;
+        case 2:
+          file.insert(at, pieces[random() % std::size(pieces)]);
+          break;
+        default:
+          file[at] = static_cast<char>(file[at] ^ (1 << (random() % 8)));
+          break;
       }
       if (file.empty()) file.assign(1, 'x');
     }

@@ -30,16 +30,20 @@ TEST(TensorCodec, DecodesFloats) {
 }
 
 TEST(TensorCodec, DecodesIntegers) {
-  EXPECT_EQ(decode_i64(view_of(std::vector<int32_t>{-5, 7}, FileDType::I32)), (std::vector<int64_t>{-5, 7}));
-  EXPECT_EQ(decode_i64(view_of(std::vector<uint8_t>{0, 255}, FileDType::U8)), (std::vector<int64_t>{0, 255}));
-  EXPECT_EQ(decode_i64(view_of(std::vector<int8_t>{-1}, FileDType::I8)), (std::vector<int64_t>{-1}));
+  EXPECT_EQ(decode_i64(view_of(std::vector<int32_t>{-5, 7}, FileDType::I32)),
+            (std::vector<int64_t>{-5, 7}));
+  EXPECT_EQ(decode_i64(view_of(std::vector<uint8_t>{0, 255}, FileDType::U8)),
+            (std::vector<int64_t>{0, 255}));
+  EXPECT_EQ(decode_i64(view_of(std::vector<int8_t>{-1}, FileDType::I8)),
+            (std::vector<int64_t>{-1}));
 }
 
 TEST(TensorCodec, ReadsFromAnyAddress) {
   const std::vector<float> values = {1.25f, -8.0f};
   std::vector<std::byte> shifted(1 + 2 * sizeof(float));
   std::memcpy(shifted.data() + 1, values.data(), 2 * sizeof(float));
-  const TensorView view = {"w", FileDType::F32, {2}, std::span<const std::byte>(shifted).subspan(1)};
+  const TensorView view = {
+      "w", FileDType::F32, {2}, std::span<const std::byte>(shifted).subspan(1)};
   EXPECT_EQ(decode_f32(view), values);
 }
 
@@ -66,8 +70,9 @@ TEST(TensorCodec, ConvertsAndRounds) {
 }
 
 TEST(TensorCodec, RefusesToTurnNumbersIntoInfinity) {
-  expect_error(ErrorKind::unsupported, {"\"w\"", "70000", "F16"},
-               [] { converted({1.0f, 70000.0f}, FileDType::F16); });
+  expect_error(ErrorKind::unsupported, {"\"w\"", "70000", "F16"}, [] {
+    converted({1.0f, 70000.0f}, FileDType::F16);
+  });
   expect_error(ErrorKind::unsupported, {"BF16"}, [] { converted({3.4e38f}, FileDType::BF16); });
 }
 

@@ -52,7 +52,8 @@ inline std::string raw_safetensors(std::string_view header, size_t data_bytes) {
 
 /// One F32 tensor of two elements, `name`, at `begin`.
 inline std::string entry(std::string_view name, size_t begin) {
-  return format(R"("{}":{{"dtype":"F32","shape":[2],"data_offsets":[{},{}]}})", name, begin, begin + 8);
+  return format(R"("{}":{{"dtype":"F32","shape":[2],"data_offsets":[{},{}]}})", name, begin,
+                begin + 8);
 }
 
 /// "{" entries "}"

@@ -14,7 +14,8 @@ namespace lemnos {
 namespace {
 
 const Json& cases() {
-  static const Json json = Json::parse(read_file(LEMNOS_TEST_DATA "/rope_cases.json"), "rope_cases.json");
+  static const Json json =
+      Json::parse(read_file(LEMNOS_TEST_DATA "/rope_cases.json"), "rope_cases.json");
   return json.at("cases");
 }
 
@@ -50,7 +51,8 @@ TEST(RopeTable, FrequenciesAreThoseOfTransformers) {
       worst = std::max(worst, ulps(test.frequencies.inv_freq[i], from_hex(inv_freq[i])));
     EXPECT_EQ(worst, 0) << test.name;
     EXPECT_EQ(test.frequencies.attention_scaling,
-              std::strtod(json.at("attention_scaling").as_string().c_str(), nullptr)) << test.name;
+              std::strtod(json.at("attention_scaling").as_string().c_str(), nullptr))
+        << test.name;
   }
 }
 
@@ -83,12 +85,16 @@ TEST(RopeTable, RefusesImpossibleWidths) {
   EXPECT_THROW(frequencies_of(R"({"max_position_embeddings": 8})", 7), Error);
   EXPECT_THROW(frequencies_of(R"({"max_position_embeddings": 8})", 0), Error);
   EXPECT_THROW(frequencies_of(R"({"max_position_embeddings": 8,
-      "rope_scaling": {"type": "dynamic", "factor": 2.0}})", 2), Error);
+      "rope_scaling": {"type": "dynamic", "factor": 2.0}})",
+                              2),
+               Error);
 }
 
 TEST(RopeTable, RefusesLongropeListsOfAnotherLength) {
   EXPECT_THROW(frequencies_of(R"({"max_position_embeddings": 8, "rope_scaling":
-      {"type": "longrope", "short_factor": [1, 1, 1], "long_factor": [2, 2, 2]}})", 8), Error);
+      {"type": "longrope", "short_factor": [1, 1, 1], "long_factor": [2, 2, 2]}})",
+                              8),
+               Error);
 }
 
 }  // namespace
