@@ -28,7 +28,8 @@ class GuardError(RuntimeError):
 
 
 def pinned_versions():
-    lines = (line.split("#")[0].strip() for line in (HERE / "requirements.txt").open())
+    text = (HERE / "requirements.txt").read_text()
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
     return dict(line.split("==") for line in lines if line)
 
 

@@ -24,13 +24,15 @@ def main(arguments=None):
     guard.check()
     start, fingerprint = time.monotonic(), guard.fingerprint()
     groups = plan(options, oracle, fingerprint)
-    made = run(options, groups)
+    made, failures = run(options, groups)
     guard.check()
     if guard.fingerprint() != fingerprint:
         sys.exit("oracle sources changed while bundles were made; nothing of this run counts")
     index = write_index(options.out)
     print(f"{made} bundles made, {len(index)} in {options.out}, {time.monotonic() - start:.0f} s",
           file=sys.stderr)
+    if failures:
+        sys.exit("\n".join(["not made:"] + failures))
 
 
 def parse(arguments):
@@ -79,10 +81,11 @@ def plan(options, oracle, fingerprint):
 
 
 def run(options, groups):
-    """Largest first; each worker is a fork, so torch is imported once."""
+    """Bundles made and what failed. Largest first; a worker is a fork: torch is imported once."""
     groups = sorted(groups, key=lambda group: group[2] == "tiny")
     with multiprocessing.get_context("fork").Pool(max(1, options.jobs), _start_worker) as pool:
-        return sum(len(paths) for paths in pool.imap_unordered(_make, groups))
+        results = list(pool.imap_unordered(_make, groups))
+    return sum(made for made, _ in results), sorted(text for _, text in results if text)
 
 
 def write_index(out):
@@ -106,9 +109,9 @@ def _make(group):
 
     surface, fixture, seed = group[1:4]
     try:
-        return oracle.make_group(*group)
-    except Exception as error:
-        raise RuntimeError(f"{surface.name} {fixture} seed {seed}: {error}") from error
+        return len(oracle.make_group(*group)), None
+    except Exception as error:  # one bundle's failure is reported with the others, at the end
+        return 0, f"{surface.name} {fixture} seed {seed}: {type(error).__name__}: {error}"
 
 
 def _applies(stage, surface, fixture):

@@ -42,7 +42,6 @@ def load_model(folder):
 def write_adapter(surface, seed, model_folder, targets, folder):
     model = get_peft_model(load_model(model_folder), LoraConfig(
         r=LORA_RANK, lora_alpha=LORA_ALPHA, target_modules=targets, task_type="CAUSAL_LM",
-        base_model_name_or_path="model",
     ))
     weights.fill(model, surface, seed, only_trainable=True)
     model.save_pretrained(folder)
@@ -98,6 +97,7 @@ def _write_legacy_config(path, surface, size):
 
 def _make_adapter_config_portable(path):
     config = json.loads(path.read_text())
+    config["base_model_name_or_path"] = None
     for key in ("target_modules", "modules_to_save", "target_parameters"):
         if isinstance(config.get(key), list):
             config[key] = sorted(config[key])

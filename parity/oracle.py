@@ -4,9 +4,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from parity import bundle, guard, settings
-from parity.choices import check_choices
-from parity.fixtures import make_batch
+from parity.choices import COMFORTABLE_MARGIN, check_choices
+from parity.fixtures import generator, make_batch
 from parity.lift import double_copy
 from parity.model import load_adapter, load_model, write_adapter, write_model
 from parity.optimizer_alone import make_optimizer_bundle
@@ -14,6 +16,8 @@ from parity.training import PROFILES, STEPS, Runner, train
 
 # stage of the command line -> (stage in reference.json, LoRA targets; None = the surface's own)
 LORA_STAGES = {"lora": None, "lora-qv": ["q_proj", "v_proj"]}
+LARGEST_REDRAW = 500
+LARGEST_TINY_NOISE = 1e-7
 STAGES = ("base", *LORA_STAGES, "optimizer")
 
 
@@ -56,13 +60,15 @@ class _Group:
             return [make_optimizer_bundle(self, model_folder, p) for p in profiles]
         batch = make_batch(self.surface, self.fixture, self.seed)
         model, adapter_folder = self._load(model_folder, work)
+        redrawn = self._move_away_from_ties(model, batch)
         frozen = {n: p.clone() for n, p in model.named_parameters() if not p.requires_grad}
         truth_model = double_copy(model)
         single = train(Runner(model, batch), profiles)
         truth = train(Runner(truth_model, batch, truth=True), profiles)
         self._check_frozen(model, frozen)
         folders = [model_folder] + ([adapter_folder] if adapter_folder else [])
-        return [self._write(p, batch, folders, single[p], truth[p]) for p in profiles]
+        facts = {"redrawn_tokens": redrawn} if redrawn else {}
+        return [self._write(p, batch, folders, single[p], truth[p], facts) for p in profiles]
 
     def path(self, profile):
         return self.folder / bundle_name(self.fixture, profile, self.stage, self.seed)
@@ -83,12 +89,14 @@ class _Group:
         write_adapter(self.surface, self.seed, model_folder, targets, adapter_folder)
         return load_adapter(model_folder, adapter_folder), adapter_folder
 
-    def _write(self, profile, batch, folders, single, truth):
+    def _write(self, profile, batch, folders, single, truth, extra):
         margins = [check_choices(a, b) for a, b in zip(single.choices, truth.choices)]
-        facts = self.common_facts(profile) | {
+        facts = self.common_facts(profile) | extra | {
             "steps": STEPS, "loss": single.losses, "truth_loss": truth.losses,
             "noise": bundle.noise(batch, single.tensors, truth.tensors),
         }
+        if self.fixture == "tiny":
+            self._check_conditioning(facts["noise"])
         if any(m is not None for m in margins):
             facts["margins"] = {"topk": min(m for m in margins if m is not None)}
         if batch.documents:
@@ -99,6 +107,29 @@ class _Group:
             bundle.write_tensors(stage, batch, single.tensors, truth.tensors)
             bundle.write_reference(stage, facts)
         return self.path(profile)
+
+    def _move_away_from_ties(self, model, batch):
+        """Redraws tokens at which a top-k is nearly tied, first ones first since later ones depend on
+        them; how many were redrawn is recorded. Returns that number."""
+        rng = generator("redraw", self.surface.name, self.fixture, self.stage, self.seed)
+        vocab = model.config.vocab_size
+        for redrawn in range(LARGEST_REDRAW):
+            gaps = Runner(model, batch).choices().gaps.numpy().reshape(batch.input_ids.shape)
+            near = (gaps < COMFORTABLE_MARGIN) & batch.valid()
+            if not near.any():
+                return redrawn
+            row, column = np.argwhere(near)[0]
+            batch.redraw(row, column, rng, vocab)
+        raise OracleError(f"top-k still nearly tied after {LARGEST_REDRAW} redrawn tokens")
+
+    def _check_conditioning(self, noise):
+        """Gate 1 means something only where float32 itself is that exact."""
+        for kind in ("logits", "grad"):
+            if noise[kind] >= LARGEST_TINY_NOISE:
+                raise OracleError(
+                    f"{self.stage}: oracle noise in {kind} is {noise[kind]:.1e}, a tiny fixture has "
+                    f"less than {LARGEST_TINY_NOISE:.0e}: re-condition it (parity/weights.py)"
+                )
 
     def _check_frozen(self, model, frozen):
         moved = [n for n, p in model.named_parameters() if n in frozen and not p.equal(frozen[n])]

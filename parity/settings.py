@@ -38,6 +38,10 @@ def prepare_environment():
     if "torch" in sys.modules:
         raise SettingsError("torch is imported already; prepare_environment() must come first")
     os.environ.update(ENVIRONMENT)
+    refuse_kernel_packages()
+
+
+def refuse_kernel_packages():
     found = [name for name in KERNEL_PACKAGES if importlib.util.find_spec(name) is not None]
     if found:
         raise SettingsError(

@@ -1,5 +1,6 @@
 """Two AdamW steps of one model on one batch, in float32 or as the lifted float64 truth."""
 
+import itertools
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
@@ -41,11 +42,24 @@ class Runner:
         """Sets .grad of the trainable parameters; returns logits, loss and the choices made."""
         for _, parameter in self.trainable:
             parameter.grad = None
-        recorder = ChoiceRecorder(self.valid)
-        with lifted(self.model) if self.truth else nullcontext(), recorder:
-            run = self._documents_alone if self.documents else self._whole_batch
-            logits, loss = run()
-        return logits, loss, recorder
+        recorder, logits, loss = self._recorder(), [], 0.0
+        with recorder:
+            for span in self._spans():
+                recorder.tokens = self._tokens(span)
+                reset_rope(self.model)
+                out = self._forward_backward(span)
+                logits.append(out.logits.detach())
+                loss += out.loss.item()
+        return torch.cat(logits, dim=1), loss, recorder
+
+    def choices(self):
+        """The choices of a forward alone."""
+        with torch.no_grad(), self._recorder() as recorder:
+            for span in self._spans():
+                recorder.tokens = self._tokens(span)
+                reset_rope(self.model)
+                self._forward(span)
+        return recorder
 
     def snapshot(self, read):
         """Disk-named copies of `read(parameter)`, without those that have none."""
@@ -53,25 +67,32 @@ class Runner:
         named = disk_tensors(self.model, {n: t.detach().clone() for n, t in found.items()})
         return {name: tensor.contiguous().clone() for name, tensor in named.items()}
 
-    def _whole_batch(self):
-        reset_rope(self.model)
-        out = self.model(**self.inputs, use_cache=False)
-        out.loss.backward()
-        return out.logits.detach(), out.loss.item()
+    def _spans(self):
+        """Columns of each forward: the whole batch, or each packed document alone."""
+        if not self.documents:
+            return [slice(None)]
+        ends = list(itertools.accumulate(self.documents))
+        return [slice(end - length, end) for end, length in zip(ends, self.documents)]
 
-    def _documents_alone(self):
-        """Each document in its own forward; one mean over the supervised tokens of all."""
-        count = (self.inputs["labels"][:, 1:] != IGNORED).sum()
-        logits, loss, start = [], 0.0, 0
-        for length in self.documents:
-            part = {k: v[:, start : start + length] for k, v in self.inputs.items()}
-            reset_rope(self.model)
-            out = self.model(**part, use_cache=False, num_items_in_batch=count)
+    def _recorder(self):
+        return ChoiceRecorder(self.valid)
+
+    def _tokens(self, span):
+        shape = self.inputs["input_ids"].shape
+        return torch.arange(shape[0] * shape[1]).view(shape)[:, span].flatten()
+
+    def _forward_backward(self, span):
+        with lifted(self.model) if self.truth else nullcontext():
+            out = self._forward(span)
             out.loss.backward()
-            logits.append(out.logits.detach())
-            loss += out.loss.item()
-            start += length
-        return torch.cat(logits, dim=1), loss
+        return out
+
+    def _forward(self, span):
+        """Packed documents share one mean over the supervised tokens of all of them."""
+        part = {name: tensor[:, span] for name, tensor in self.inputs.items()}
+        if self.documents:
+            part["num_items_in_batch"] = (self.inputs["labels"][:, 1:] != IGNORED).sum()
+        return self.model(**part, use_cache=False)
 
 
 def train(runner, profiles):

@@ -18,10 +18,11 @@ from parity.fixtures import generator
 #   spread   uniform around 0 with this standard deviation
 #   gain     spread of gain / sqrt(fan_in), fan_in = last dimension
 DEFAULT_RULES = (
+    (r"model\.norm\.weight$", "between", (0.04, 0.16)),
     (r"norm[^.]*\.weight$", "between", (0.5, 0.98)),
     (r"\.bias$", "signed", (0.05, 0.3)),
     (r"lora_A\.", "gain", 0.7),
-    (r"lora_B\.", "spread", 0.1),
+    (r"lora_B\.", "spread", 0.06),
     (r"embed_tokens\.weight$", "spread", 0.5),
     (r"lm_head\.weight$", "gain", 0.4),
     (r"\.(q_proj|k_proj)\.weight$", "gain", 1.3),
@@ -29,11 +30,15 @@ DEFAULT_RULES = (
     (r"\.gate\.weight$", "gain", 2.0),
     (r"", "gain", 1.0),
 )
-TIED_RULE = (r"embed_tokens\.weight$", "gain", 0.7)
+# A tied head has the embedding's scale; the last norm keeps its logits small.
+TIED_RULES = (
+    (r"model\.norm\.weight$", "between", (0.02, 0.08)),
+    (r"embed_tokens\.weight$", "spread", 0.18),
+)
 
 
 def fill(model, surface, seed, only_trainable=False):
-    tied = (TIED_RULE,) if getattr(model.config, "tie_word_embeddings", False) else ()
+    tied = TIED_RULES if getattr(model.config, "tie_word_embeddings", False) else ()
     rules = surface.init + tied + DEFAULT_RULES
     with torch.no_grad():
         for name, parameter in model.named_parameters():
