@@ -7,9 +7,9 @@
 //   loss = log(s) - (x[target] - m);  dlogits = (exp(x - m) / s - onehot) * loss_scale * dx/dlogits
 // Rows whose target is negative give zeros. dlogits may be logits: each element is read and written
 // by the same invocation.
-// One workgroup per row (kRowLanes is the whole group); an invocation owns every 8th (cpu) or 256th (gpu) vec4, four at a time. It
-// keeps a maximum that lags by at most 8 and the sum of exponentials against it: 16 terms as a tree,
-// added to a compensated sum. Two passes over the row, in the same order.
+// One workgroup per row (kRowLanes is the whole group); an invocation owns every 8th (cpu) or 256th
+// (gpu) vec4, kUnroll at a time. It keeps a maximum that lags by at most 8 and the compensated sum of
+// exponentials against it, to which each vec4 adds as a tree. Two passes over the row, same order.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/math.glsl"
@@ -21,6 +21,11 @@
 layout(constant_id = 2) const bool kSoftcap = false;
 PUSH(CrossEntropyParams);
 
+#ifdef CPU_PATH
+const uint kUnroll = 1;  // the exponentials are long: more of them take seconds to compile
+#else
+const uint kUnroll = 4;
+#endif
 const float kAbsent = -3.4e38;  // beyond the row's end; its exponential is 0
 const float kLowest = -1e38;    // where the lagging maximum starts: above kAbsent
 const float kLag = 8.0;
@@ -52,27 +57,26 @@ float sum_exp(vec4 x, float m) {
   return (m_exp(x.x - m) + m_exp(x.y - m)) + (m_exp(x.z - m) + m_exp(x.w - m));
 }
 
-void add_block(inout RowSum total, vec4 x[4]) {
-  const float highest =
-      max(max(highest_of(x[0]), highest_of(x[1])), max(highest_of(x[2]), highest_of(x[3])));
+void raise_maximum(inout RowSum total, float highest) {
   total.highest = max(total.highest, highest);
-  if (highest > total.lagging + kLag) {
-    const float shrink = m_exp(total.lagging - highest);
-    total.sum = Sum(total.sum.value * shrink, total.sum.error * shrink);
-    total.lagging = highest;
-  }
-  const float m = total.lagging;
-  const float terms =
-      (sum_exp(x[0], m) + sum_exp(x[1], m)) + (sum_exp(x[2], m) + sum_exp(x[3], m));
-  total.sum = sum_add(total.sum, terms);
+  if (highest <= total.lagging + kLag) return;
+  const float shrink = m_exp(total.lagging - highest);
+  total.sum = Sum(total.sum.value * shrink, total.sum.error * shrink);
+  total.lagging = highest;
 }
 
-RowSum scan_row_index() {
+RowSum scan_row() {
   RowSum total = RowSum(kAbsent, kLowest, Sum(0.0, 0.0));
-  for (uint i = row_lane(); 4 * i < p.columns; i += 4 * kRowLanes) {
-    vec4 x[4];
-    [[unroll]] for (uint j = 0; j < 4; ++j) x[j] = load(i + j * kRowLanes);
-    add_block(total, x);
+  for (uint i = row_lane(); 4 * i < p.columns; i += kUnroll * kRowLanes) {
+    vec4 x[kUnroll];
+    float highest = kAbsent;
+    [[unroll]] for (uint j = 0; j < kUnroll; ++j) {
+      x[j] = load(i + j * kRowLanes);
+      highest = max(highest, highest_of(x[j]));
+    }
+    raise_maximum(total, highest);
+    [[unroll]] for (uint j = 0; j < kUnroll; ++j)
+      total.sum = sum_add(total.sum, sum_exp(x[j], total.lagging));
   }
   return total;
 }
@@ -98,8 +102,8 @@ void store(uint i, vec4 d) {
 // The invocation that owns the target also writes the row's loss: nobody else may read that element.
 void finish(uint target, float highest, float sum) {
   const float inverse = m_div(1.0, sum), scale = F32(p.step).v[kLossScale];
-  for (uint i = row_lane(); 4 * i < p.columns; i += 4 * kRowLanes) {
-    [[unroll]] for (uint j = 0; j < 4; ++j) {
+  for (uint i = row_lane(); 4 * i < p.columns; i += kUnroll * kRowLanes) {
+    [[unroll]] for (uint j = 0; j < kUnroll; ++j) {
       const uint at = i + j * kRowLanes;
       const vec4 x = load(at);
       vec4 d;
@@ -115,8 +119,8 @@ void finish(uint target, float highest, float sum) {
 }
 
 void ignore_row_index() {
-  for (uint i = row_lane(); 4 * i < p.columns; i += 4 * kRowLanes)
-    [[unroll]] for (uint j = 0; j < 4; ++j) store(i + j * kRowLanes, vec4(0));
+  for (uint i = row_lane(); 4 * i < p.columns; i += kUnroll * kRowLanes)
+    [[unroll]] for (uint j = 0; j < kUnroll; ++j) store(i + j * kRowLanes, vec4(0));
   if (row_lane() == 0) F32(p.losses).v[row_index()] = 0.0;
 }
 
@@ -129,7 +133,7 @@ void main() {
     ignore_row_index();
     return;
   }
-  const RowSum mine = scan_row_index();
+  const RowSum mine = scan_row();
   const float highest = row_max(mine.highest);
   const float shrink = m_exp(mine.lagging - highest);
   const float sum = row_sum(Sum(mine.sum.value * shrink, mine.sum.error * shrink));

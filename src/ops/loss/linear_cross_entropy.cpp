@@ -11,7 +11,6 @@
 namespace lemnos {
 namespace {
 
-constexpr int64_t kMostLogitBytes = int64_t{128} << 20;
 constexpr int64_t kRowStep = 64;
 
 struct Head {
@@ -34,8 +33,8 @@ ValueId add_gradients(Builder& b, const Head& head, ValueId dlogits, int64_t fir
 
 }  // namespace
 
-int64_t loss_chunk_rows(int64_t rows, int64_t vocabulary) {
-  const int64_t fitting = kMostLogitBytes / (4 * vocabulary) / kRowStep * kRowStep;
+int64_t loss_chunk_rows(int64_t rows, int64_t vocabulary, int64_t most_bytes) {
+  const int64_t fitting = most_bytes / (4 * vocabulary) / kRowStep * kRowStep;
   const int64_t most = std::max(kRowStep, fitting);
   const int64_t chunks = (rows + most - 1) / most;
   const int64_t even = (rows + chunks - 1) / chunks;
@@ -46,7 +45,8 @@ ValueId linear_cross_entropy(Builder& b, ValueId hidden, ValueId weight, ValueId
                              ValueId targets, ValueId step_f32, Autodiff* autodiff,
                              const LogitOptions& options) {
   const Head head{hidden, weight, bias, targets, step_f32, options};
-  const int64_t rows = b.shape(hidden)[0], most = loss_chunk_rows(rows, b.shape(weight)[0]);
+  const int64_t rows = b.shape(hidden)[0];
+  const int64_t most = loss_chunk_rows(rows, b.shape(weight)[0], options.most_bytes);
   ValueId sum = b.state_once(kLossSumName, {2});
   std::vector<ValueId> hidden_gradients;
   for (int64_t first = 0; first < rows; first += most) {
