@@ -74,7 +74,6 @@ GemmParams params_of(const GemmCall& call) {
   params.row_stride_c = u32(call.row_stride_c);
   params.scale = call.scale;
   params.has_bias = call.bias ? 1 : 0;
-  params.has_addend = call.addend ? 1 : 0;
   params.chunks_per_split = u32(ceil_div(call.k, kChunk));
   params.groups = u32(call.groups);
   params.group_bytes_b = grouped == kRows ? u32(call.group_stride * byte_size(call.b_dtype)) : 0;
@@ -98,7 +97,8 @@ KernelCall product(const GemmCall& call, const GemmParams& params, int64_t split
                                      vec.a,
                                      vec.b,
                                      vec.c,
-                                     tiling.short_last_step || grouped == kReduction};
+                                     tiling.short_last_step || grouped == kReduction,
+                                     call.addend.has_value()};
   constants.insert(constants.end(), tiling.constants.begin(), tiling.constants.end());
   const int64_t row_tiles =
       grouped == kRows ? call.m / tiling.rows + call.groups : ceil_div(call.m, tiling.rows);
@@ -163,12 +163,12 @@ Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
           call.k % tile.bk != 0};
 }
 
-Tiling tiling_of(const GemmCall& call, const GemmCpuTile& tile) {
-  return {"gemm_cpu",
-          tile.rows,
-          32 * tile.column_blocks,
-          {tile.rows, tile.column_blocks},
-          call.k % kChunk != 0};
+Tiling cpu_tiling_of(const GemmCall& call) {
+  const Vectors vec(call);
+  const bool tail = call.k % 4 != 0;
+  const bool plain = vec.a && vec.b && vec.c && !tail && grouping(call) != kReduction;
+  const GemmCpuTile tile = choose_gemm_cpu_tile(call, plain);
+  return {"gemm_cpu", tile.rows, 32 * tile.column_blocks, {tile.rows, tile.column_blocks}, tail};
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& til
 }
 
 std::vector<KernelCall> gemm(const GemmCall& call, const DeviceProfile& device) {
-  if (device.cpu_path) return gemm_tiled(call, tiling_of(call, choose_gemm_cpu_tile(call)));
+  if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call));
   return gemm_with_tile(call, choose_gemm_tile(call, device));
 }
 

@@ -17,7 +17,8 @@ layout(constant_id = 1) const uint GROUPED = 0;
 layout(constant_id = 2) const bool A_VEC = true;  // rows may be read 4 elements at a time
 layout(constant_id = 3) const bool B_VEC = true;
 layout(constant_id = 4) const bool C_VEC = true;
-layout(constant_id = 5) const bool K_TAIL = true;  // K may end inside a step
+layout(constant_id = 5) const bool K_TAIL = true;  // K may end inside a step (of 4 in the CPU kernel, of BK in the other)
+layout(constant_id = 6) const bool ADDEND = true;
 const uint kChunk = 64;
 
 PUSH(GemmParams);
@@ -101,11 +102,11 @@ void store4(uvec2 c, uvec2 addend, uint row, uint column, vec4 sum, vec4 bias) {
   if (p.has_bias != 0) y += bias;
   const uint at = row * p.row_stride_c + column;
   if (C_VEC) {
-    if (p.has_addend != 0) y += load4(addend, at / 4);
+    if (ADDEND) y += load4(addend, at / 4);
     F32x4(c).v[at / 4] = y;
   } else {
     [[unroll]] for (uint r = 0; r < 4; ++r) {
-      if (column + r < p.n) F32(c).v[at + r] = p.has_addend != 0 ? y[r] + F32(addend).v[at + r] : y[r];
+      if (column + r < p.n) F32(c).v[at + r] = ADDEND ? y[r] + F32(addend).v[at + r] : y[r];
     }
   }
 }

@@ -16,7 +16,6 @@ struct GemmParams {
   uint row_stride_c;
   float scale;
   uint has_bias;
-  uint has_addend;
   uint chunks_per_split;
   uint groups;
   uint group_bytes_b;  // grouped rows: from one group's B to the next

@@ -11,8 +11,8 @@
 #include "ops/linear/gemm.glsl"
 
 layout(local_size_x = 8) in;
-layout(constant_id = 6) const uint TM = 24;
-layout(constant_id = 7) const uint T4 = 2;
+layout(constant_id = 7) const uint TM = 24;
+layout(constant_id = 8) const uint T4 = 2;
 const uint A_LOADS = (TM + 7) / 8;
 
 vec4 acc[TM][T4], total[TM][T4], a[A_LOADS], b[4][T4];
@@ -126,23 +126,17 @@ void main() {
   const uint step_b = (LAYOUT == NT ? 4 : 4 * p.row_stride_b) / b_unit;
   uint at_a = (LAYOUT == TN ? range.x * p.row_stride_a : range.x) / a_unit;
   uint at_b = (LAYOUT == NT ? range.x : range.x * p.row_stride_b) / b_unit;
-  uint steps = (range.y - range.x) / 4;
-  for (; steps >= kChunk / 4; steps -= kChunk / 4) {
-    for (uint s = 0; s < kChunk / 4; ++s, at_a += step_a, at_b += step_b) {
+  for (uint k = range.x; k < range.y; k += kChunk) {
+    const uint chunk_end = min(k + kChunk, range.y), steps = (chunk_end - k) / 4;
+    for (uint s = 0; s < steps; ++s, at_a += step_a, at_b += step_b) {
       load_step(at_a, at_b);
       multiply();
     }
-    flush();
-  }
-  if (K_TAIL) {
-    for (; steps > 0; --steps, at_a += step_a, at_b += step_b) {
-      load_step(at_a, at_b);
-      multiply();
-    }
-    const uint tail = range.x + (range.y - range.x) / 4 * 4;
-    if (tail < range.y) {
-      load_tail(rows, tail, range.y);
-      multiply();
+    if (K_TAIL) {
+      if (k + 4 * steps < chunk_end) {
+        load_tail(rows, k + 4 * steps, range.y);
+        multiply();
+      }
     }
     flush();
   }

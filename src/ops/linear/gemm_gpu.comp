@@ -9,13 +9,13 @@
 #extension GL_GOOGLE_include_directive : require
 #include "ops/linear/gemm.glsl"
 
-layout(local_size_x_id = 6) in;  // (BM / RM) * (BN / RN)
-layout(constant_id = 7) const uint BM = 128;
-layout(constant_id = 8) const uint BN = 128;
-layout(constant_id = 9) const uint BK = 32;
-layout(constant_id = 10) const uint RM = 8;
-layout(constant_id = 11) const uint RN = 8;
-layout(constant_id = 12) const uint LM = 4;  // of 32 neighbouring invocations, those along M
+layout(local_size_x_id = 7) in;  // (BM / RM) * (BN / RN)
+layout(constant_id = 8) const uint BM = 128;
+layout(constant_id = 9) const uint BN = 128;
+layout(constant_id = 10) const uint BK = 32;
+layout(constant_id = 11) const uint RM = 8;
+layout(constant_id = 12) const uint RN = 8;
+layout(constant_id = 13) const uint LM = 4;  // of 32 neighbouring invocations, those along M
 const uint M_THREADS = BM / RM, N_THREADS = BN / RN, THREADS = M_THREADS * N_THREADS;
 const uint A_LOADS = BM * BK / 4 / THREADS, B_LOADS = BN * BK / 4 / THREADS;
 

@@ -50,7 +50,8 @@ GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device) {
   return fits && call.m > 64 && call.n > 64 && large >= kFillsTheGpu ? kLarge : kMedium;
 }
 
-GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call) {
+GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain) {
+  if (!plain) return {call.m == 1 ? 1u : 8u, 1};
   const uint32_t column_blocks = call.n <= 32 ? 1 : 2;
   if (call.m == 1) return {1, column_blocks};
   // Time of one tile, in rows of the 24-row one: smaller tiles load more for each product.

@@ -24,7 +24,8 @@ struct GemmCpuTile {
 /// Every tile worth measuring on a new GPU, the default first.
 std::span<const GemmTile> gemm_tile_candidates();
 GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device);
-GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call);
+/// `plain`: the kernel needs none of its code for odd shapes, which takes lavapipe long to compile.
+GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain);
 
 /// The order table: into how many runs of whole 64-chunks K is cut. For nn and nt a function of n
 /// and k alone, so that a row's bits do not depend on how many rows there are; for tn (a weight
