@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
+#include "io/checkpoint.h"
 #include "runtime/profile.h"
 #include "text/tokenizer.h"
 #include "train/run_files.h"
