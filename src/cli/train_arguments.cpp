@@ -1,5 +1,7 @@
 #include "cli/train_arguments.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace lemnos::cli {
@@ -19,7 +21,9 @@ train::TrainConfig train_config_of(const Arguments& arguments) {
       continue;
     }
     const size_t equals = word.find('=');
-    flags.push_back({word.substr(2, equals == std::string::npos ? equals : equals - 2), {}});
+    std::string key = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+    std::replace(key.begin(), key.end(), '-', '_');
+    flags.push_back({std::move(key), {}});
     if (equals != std::string::npos) flags.back().values.push_back(word.substr(equals + 1));
   }
   std::optional<std::filesystem::path> file;

@@ -124,7 +124,8 @@ Json learning_settings(const Prepared& p) {
   static constexpr const char* kNotLearned[] = {"output_dir", "resume_from_checkpoint", "logging_steps", "save_strategy",
                                                 "save_steps", "save_total_limit", "device", "use_cpu", "memory_limit"};
   Json settings;
-  for (const auto& [key, option] : to_json(p.config).at("options").as_object())
+  const Json config = to_json(p.config);
+  for (const auto& [key, option] : config.at("options").as_object())
     if (std::find_if(std::begin(kNotLearned), std::end(kNotLearned), [&](const char* k) { return key == k; }) == std::end(kNotLearned))
       settings.set(key, option.at("value"));
   settings.set("data", p.dataset.fingerprint());
