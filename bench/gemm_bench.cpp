@@ -161,7 +161,8 @@ class Bench {
 };
 
 std::string tile_name(const GemmTile& tile) {
-  return format("{}x{}x{} {}x{} lm{}", tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm);
+  return format("{}x{}x{} {}x{} lm{} u{}", tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm,
+                tile.unroll);
 }
 
 void report(const Options& options, const std::string& layout, const GemmCall& call,
@@ -182,7 +183,7 @@ void report(const Options& options, const std::string& layout, const GemmCall& c
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
-        "%-3s %-16s %-20s splits %2ld %9.3f ms %9.1f GFLOP/s %6.1f a core-s, first %6.0f ms "
+        "%-3s %-16s %-24s splits %2ld %9.3f ms %9.1f GFLOP/s %6.1f a core-s, first %6.0f ms "
         "(%5.0f core-ms)%s\n",
         layout.c_str(), shape.c_str(), tile.c_str(), gemm_splits(call), best.ms,
         1e3 * gflop / best.ms, 1e3 * gflop / best.cpu_ms, best.first_ms, best.first_cpu_ms,

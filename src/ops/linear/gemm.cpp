@@ -154,12 +154,13 @@ std::vector<KernelCall> gemm_tiled(const GemmCall& call, const Tiling& tiling) {
 Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
   LEMNOS_CHECK(tile.bm / tile.rm % tile.lm == 0 && tile.bn / tile.rn % (32 / tile.lm) == 0 &&
                    tile.bm * tile.bk / 4 % tile.threads() == 0 &&
-                   tile.bn * tile.bk / 4 % tile.threads() == 0 && kChunk % tile.bk == 0,
+                   tile.bn * tile.bk / 4 % tile.threads() == 0 && kChunk % tile.bk == 0 &&
+                   tile.bk % tile.unroll == 0,
                "gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
   return {"gemm_gpu",
           tile.bm,
           tile.bn,
-          {tile.threads(), tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm},
+          {tile.threads(), tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm, tile.unroll},
           call.k % tile.bk != 0};
 }
 

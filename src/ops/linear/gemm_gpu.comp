@@ -16,6 +16,7 @@ layout(constant_id = 10) const uint BK = 32;
 layout(constant_id = 11) const uint RM = 8;
 layout(constant_id = 12) const uint RN = 8;
 layout(constant_id = 13) const uint LM = 4;  // of 32 neighbouring invocations, those along M
+layout(constant_id = 14) const uint UNROLL = 32;  // of BK; less is quicker to compile
 const uint M_THREADS = BM / RM, N_THREADS = BN / RN, THREADS = M_THREADS * N_THREADS;
 const uint A_LOADS = BM * BK / 4 / THREADS, B_LOADS = BN * BK / 4 / THREADS;
 
@@ -119,13 +120,20 @@ void share() {
   }
 }
 
+void multiply_at(uint k, uint tm, uint tn) {
+  vec4 a[RM / 4], b[RN / 4];
+  [[unroll]] for (uint i = 0; i < RM / 4; ++i) a[i] = tile_a[a_slot(k, tm + i * M_THREADS)];
+  [[unroll]] for (uint j = 0; j < RN / 4; ++j) b[j] = tile_b[b_slot(k, tn + j * N_THREADS)];
+  [[unroll]] for (uint i = 0; i < RM; ++i) [[unroll]] for (uint j = 0; j < RN / 4; ++j)
+    acc[i][j] = fma(vec4(a[i / 4][i % 4]), b[j], acc[i][j]);
+}
+
 void multiply(uint tm, uint tn) {
-  [[unroll]] for (uint k = 0; k < BK; ++k) {
-    vec4 a[RM / 4], b[RN / 4];
-    [[unroll]] for (uint i = 0; i < RM / 4; ++i) a[i] = tile_a[a_slot(k, tm + i * M_THREADS)];
-    [[unroll]] for (uint j = 0; j < RN / 4; ++j) b[j] = tile_b[b_slot(k, tn + j * N_THREADS)];
-    [[unroll]] for (uint i = 0; i < RM; ++i) [[unroll]] for (uint j = 0; j < RN / 4; ++j)
-      acc[i][j] = fma(vec4(a[i / 4][i % 4]), b[j], acc[i][j]);
+  if (UNROLL == BK) {
+    [[unroll]] for (uint k = 0; k < BK; ++k) multiply_at(k, tm, tn);
+  } else {
+    [[dont_unroll]] for (uint step = 0; step < BK; step += UNROLL)
+      [[unroll]] for (uint k = 0; k < UNROLL; ++k) multiply_at(step + k, tm, tn);
   }
 }
 

@@ -12,27 +12,31 @@ constexpr int64_t kLongestSum = 196608;
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // LLM shapes on an H200: within 4 % of the best tile of each (gpu.md's sweep).
-constexpr GemmTile kLarge{128, 128, 32, 8, 8, 4};
-constexpr GemmTile kMedium{64, 64, 16, 8, 4, 4};
-constexpr GemmTile kFewColumns{64, 16, 32, 4, 4, 8};
-constexpr GemmTile kFewRows{16, 64, 32, 4, 4, 4};
+constexpr GemmTile kLarge{128, 128, 32, 8, 8, 4, 32};
+// The small ones are quick to compile, which on lavapipe is most of their time.
+constexpr GemmTile kMedium{64, 64, 16, 8, 4, 4, 4};
+constexpr GemmTile kFewColumns{64, 16, 32, 4, 4, 8, 4};
+constexpr GemmTile kFewRows{16, 64, 32, 4, 4, 4, 4};
 
 constexpr GemmTile kCandidates[] = {
     kLarge,
-    {128, 128, 16, 8, 8, 4},
-    {128, 128, 16, 8, 16, 4},
-    {128, 256, 16, 8, 16, 4},
-    {64, 128, 16, 8, 8, 4},
-    {128, 64, 16, 8, 8, 4},
-    {128, 128, 32, 8, 8, 8},
-    {64, 128, 32, 8, 8, 4},
-    {128, 64, 32, 8, 8, 4},
-    {64, 64, 32, 8, 8, 4},
+    {128, 128, 32, 8, 8, 8, 32},
+    {128, 128, 32, 8, 8, 4, 8},
+    {128, 128, 16, 8, 8, 4, 16},
+    {128, 128, 16, 8, 16, 4, 16},
+    {128, 256, 16, 8, 16, 4, 16},
+    {64, 128, 16, 8, 8, 4, 16},
+    {128, 64, 16, 8, 8, 4, 16},
+    {64, 128, 32, 8, 8, 4, 32},
+    {128, 64, 32, 8, 8, 4, 32},
+    {64, 64, 32, 8, 8, 4, 32},
     kMedium,
-    {64, 64, 32, 8, 4, 4},
-    {64, 64, 16, 4, 4, 4},
+    {64, 64, 16, 8, 4, 4, 16},
+    {64, 64, 32, 8, 4, 4, 32},
     kFewColumns,
+    {64, 16, 32, 4, 4, 8, 32},
     kFewRows,
+    {16, 64, 32, 4, 4, 4, 32},
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ struct GemmTile {
   uint32_t bm, bn, bk;  // of a workgroup
   uint32_t rm, rn;      // of an invocation
   uint32_t lm;          // of 32 neighbouring invocations, those along M
+  uint32_t unroll;      // steps of bk in one loop body; bk is the fastest on large tiles
   uint32_t threads() const { return bm / rm * (bn / rn); }
   uint32_t shared_bytes() const { return (bm + bn) * bk * 4; }
 };
