@@ -15,10 +15,10 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "ops/linear/gemm_tiles.h"
+#include "runtime/profile.h"
 #include "vk/buffer.h"
 #include "vk/device.h"
 #include "vk/pipeline.h"
-#include "vk/profile.h"
 #include "vk/profiler.h"
 #include "vk/queue.h"
 #include "vk/recorder.h"
@@ -216,7 +216,7 @@ void prepare_all(vk::PipelineCache& pipelines, const GemmCall& call) {
 
 int run(const Options& options) {
   const auto device = vk::Device::open(options.device);
-  const DeviceProfile profile = vk::profile_of(*device);
+  const DeviceProfile profile = profile_of(*device);
   vk::PipelineCache pipelines(*device);
   std::fprintf(stderr, "%s, %s kernels\n", profile.name.c_str(), profile.cpu_path ? "CPU" : "GPU");
   bool right = true;
