@@ -1,7 +1,7 @@
 """python -m parity.check BUNDLES --binary lemnos: runs `lemnos verify` on every bundle and judges.
 
-With --results DIR the reports DIR/<surface>/<bundle>.json of an earlier run (on another machine) are
-judged instead. Exit 0 only if no bundle is red. A gate 2 red counts once it has repeated on all
+With --results DIR the reports DIR/<surface>/<bundle>.json of an earlier run (on another machine)
+are judged instead. Exit 0 only if no bundle is red. A gate 2 red counts once it has repeated on all
 three seeds of the surface's list, whose bundles are then made; gate 1, a missing or an additional
 tensor, an unreadable answer count at once. There is no option that loosens anything.
 """
@@ -131,8 +131,8 @@ def settle_reds(options, entries, verdicts, reports):
             reds += again.startswith("RED")
         else:
             seen = 1 + len(others)
-            repeated = reds == seen or seen < SEED_COUNT
-            verdicts[position] = f"{'FAIL' if repeated else 'PASS'} gate 2 red on {reds} of {seen} seeds"
+            word = "FAIL" if reds == seen or seen < SEED_COUNT else "PASS"
+            verdicts[position] = f"{word} gate 2 red on {reds} of {seen} seeds"
 
 
 def other_seeds(options, entry):

@@ -4,7 +4,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 SMALLEST_MARGIN = 1e-4
-# Tokens are redrawn to this before training, so that two steps cannot bring a margin under the limit.
+# Tokens are redrawn to this before training: two steps then cannot bring a margin under the limit.
 COMFORTABLE_MARGIN = 2e-3
 
 
@@ -13,8 +13,8 @@ class ChoiceError(RuntimeError):
 
 
 class ChoiceRecorder(TorchFunctionMode):
-    """`gaps` holds, for each token of the batch, the smallest distance between the last taken and the
-    first left-out value; `taken` the sorted indices of the tokens that `valid` (flat) marks.
+    """`gaps` holds, for each token of the batch, the smallest distance between the last taken and
+    the first left-out value; `taken` the sorted indices of the tokens that `valid` (flat) marks.
     `tokens` are the flat positions that the running forward covers."""
 
     def __init__(self, valid):

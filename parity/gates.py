@@ -4,9 +4,9 @@
 that are not ours (PyTorch on another device). Nothing here has a knob.
 
 Gate 1 (fixture tiny, profile eps3): ours against HF at most 2e-7 in every element.
-Gate 2 (every fixture and profile), per kind, against the truth: our RMS at most 2x HF's, our largest
-error at most 3x HF's, where one ULP of a tensor's largest magnitude is always allowed. Steps of
-profile stock instead of the largest error: elements off by more than 2e-7 at most 2x as many as
+Gate 2 (every fixture and profile), per kind, against the truth: our RMS at most 2x HF's, our
+largest error at most 3x HF's, where one ULP of a tensor's largest magnitude is always allowed.
+Steps of profile stock instead of the largest error: elements off by more than 2e-7 at most 2x as many as
 HF's (floor 4), and none off by more than 2 x lr x steps.
 Optimizer alone: within one ULP of the parameter.
 """
@@ -26,7 +26,7 @@ COUNT_FLOOR = 4
 
 
 def judge(bundle, ours):
-    """`ours`: name -> float32 array, named as in the bundle. Returns the report of `verify --json`."""
+    """`ours`: name -> float32 array, named as in the bundle. Returns what `verify --json` says."""
     bundle = Path(bundle)
     reference = json.loads((bundle / "reference.json").read_text())
     stored = load_file(bundle / "tensors.safetensors")

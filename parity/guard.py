@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 GUARDED = ("torch", "transformers", "peft", "tokenizers", "safetensors", "numpy")
 HASHED = ("transformers", "peft", "tokenizers", "safetensors")
+ADDED_BY_INSTALLER = (".pyc", "/INSTALLER", "/REQUESTED", "/RECORD", "direct_url.json")
 NAMED = ("torch", "transformers", "peft", "tokenizers", "safetensors")
 
 
@@ -120,8 +121,7 @@ def _record(package):
     entries = {}
     for file in metadata.distribution(package).files or []:
         path = str(file)
-        installer = path.endswith((".pyc", "/INSTALLER", "/REQUESTED", "/RECORD", "direct_url.json"))
-        if file.hash is None or installer or path.startswith(".."):
+        if file.hash is None or path.endswith(ADDED_BY_INSTALLER) or path.startswith(".."):
             continue
         raw = base64.urlsafe_b64decode(file.hash.value + "=" * (-len(file.hash.value) % 4))
         entries[path] = raw.hex()

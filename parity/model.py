@@ -77,7 +77,8 @@ def _check_disk_names(model, folder):
     saved = load_file(folder / "model.safetensors")
     ours = disk_tensors(model, {n: p.detach() for n, p in model.named_parameters()})
     if sorted(saved) != sorted(ours):
-        raise RuntimeError(f"names differ from the saved file: {sorted(saved.keys() ^ ours.keys())}")
+        names = ", ".join(sorted(saved.keys() ^ ours.keys()))
+        raise RuntimeError(f"names differ from the saved file: {names}")
     for name, tensor in saved.items():
         if not torch.equal(tensor, ours[name]):
             raise RuntimeError(f"{name} differs from the saved file")

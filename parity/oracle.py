@@ -109,8 +109,8 @@ class _Group:
         return self.path(profile)
 
     def _move_away_from_ties(self, model, batch):
-        """Redraws tokens at which a top-k is nearly tied, first ones first since later ones depend on
-        them; how many were redrawn is recorded. Returns that number."""
+        """Redraws tokens at which a top-k is nearly tied, first ones first since later ones depend
+        on them. Returns how many, which the reference records."""
         rng = generator("redraw", self.surface.name, self.fixture, self.stage, self.seed)
         vocab = model.config.vocab_size
         for redrawn in range(LARGEST_REDRAW):
@@ -127,7 +127,7 @@ class _Group:
         for kind in ("logits", "grad"):
             if noise[kind] >= LARGEST_TINY_NOISE:
                 raise OracleError(
-                    f"{self.stage}: oracle noise in {kind} is {noise[kind]:.1e}, a tiny fixture has "
+                    f"{self.stage}: oracle noise in {kind} is {noise[kind]:.1e}, tiny fixtures have "
                     f"less than {LARGEST_TINY_NOISE:.0e}: re-condition it (parity/weights.py)"
                 )
 

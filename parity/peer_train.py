@@ -1,8 +1,8 @@
 """python -m parity.peer_train MODEL ROWS.jsonl ...: the peer that a Lemnos training is set beside.
 
 Transformers, and PEFT for LoRA, in FP32 on the rows {"input_ids": [...], "labels": [...]} in file
-order (again from the top when they run out), one optimizer step per --batch rows of equal length.
-AdamW (0.9, 0.999), eps 1e-8, decay 0; the schedules are those of Transformers. Prints one JSON: loss
+order (again from the top when they run out), one optimizer step per --batch rows of one length.
+AdamW (0.9, 0.999), eps 1e-8, decay 0; the schedules are Transformers' own. Prints one JSON: loss
 and gradient norm of each step, tokens/s after --warmup-runs steps, peak memory. Runs with any
 Transformers 5 and torch 2, it names the versions it used; nothing of the oracle is needed.
 """

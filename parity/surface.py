@@ -1,4 +1,4 @@
-"""A surface is one configuration of a family that the proof covers; families list theirs as data."""
+"""A surface is one configuration of a family that the proof covers; families list them as data."""
 
 import importlib
 import pkgutil
@@ -21,8 +21,8 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Surface:
-    """`config` holds for both sizes, `tiny` and `tile` override it. `init` puts (regular expression,
-    kind, value) rules before the default ones of weights.py. `seeds` is fixed: a seed whose top-k
+    """`config` holds for both sizes, `tiny` and `tile` override it. `init` puts rules (expression,
+    kind, value) before the default ones of weights.py. `seeds` is fixed: a seed whose top-k
     margin is too small is replaced here, and `replaced` says which and why."""
 
     name: str

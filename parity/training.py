@@ -28,7 +28,7 @@ class Outcome:
 
 
 class Runner:
-    """Runs forward and backward of `model` on `batch`; `truth` runs a double copy under the lift."""
+    """Runs `model` forward and backward on `batch`; `truth`: `model` is a double copy, lifted."""
 
     def __init__(self, model, batch, truth=False):
         self.model = model

@@ -1,4 +1,4 @@
-"""One tiny bundle per (surface, stage), made once for all tests, and engines that answer it wrongly."""
+"""One bundle per (surface, stage), made once for all tests, and engines that answer it wrongly."""
 
 import atexit
 import shutil
@@ -21,7 +21,8 @@ atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 
 @lru_cache(maxsize=None)
 def bundle(surface, fixture="tiny", stage="base", profile="eps3"):
-    return oracle.make_group(WORK, surface_named(surface), fixture, 1, [stage], [profile], "test")[0]
+    group = (surface_named(surface), fixture, 1, [stage], [profile], "test")
+    return oracle.make_group(WORK, *group)[0]
 
 
 def stored(path):
@@ -37,7 +38,8 @@ def answers(path):
 def torch_engine(path, spoil, profile="eps3"):
     """Transformers itself, after `spoil(model)`, on the bundle's batch."""
     adapter = path / "adapter"
-    model = load_adapter(path / "model", adapter) if adapter.exists() else load_model(path / "model")
+    base = path / "model"
+    model = load_adapter(base, adapter) if adapter.exists() else load_model(base)
     with torch.no_grad():
         spoil(model)
     outcome = train(Runner(model, batch_of(path)), [profile])[profile]
