@@ -15,6 +15,7 @@ namespace lemnos {
 struct DeviceProfile {
   std::string name;
   bool cpu_path = false;  // 8-lane kernels without shared memory (lavapipe), else the GPU kernels
+  bool is_cpu = false;    // the device is a processor, whichever kernels it runs: compiling costs most
   uint32_t subgroup_size = 32;
   uint32_t max_shared_bytes = 32 * 1024;
   int64_t max_allocation_bytes = int64_t{2} << 30;

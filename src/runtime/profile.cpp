@@ -12,6 +12,7 @@ DeviceProfile profile_of(const vk::DeviceInfo& info, bool cpu_path) {
   DeviceProfile profile;
   profile.name = info.name;
   profile.cpu_path = cpu_path;
+  profile.is_cpu = info.type == vk::DeviceType::cpu;
   profile.subgroup_size = info.subgroup_size;
   profile.max_shared_bytes = info.shared_memory_bytes;
   // Kernels index a tensor's elements with 32 bits; 2 GiB blocks also suit the drivers that offer

@@ -82,7 +82,7 @@ GemmParams params_of(const GemmCall& call) {
 }
 
 struct Tiling {
-  std::string shader;
+  std::string shader;  // with its variant
   uint32_t rows, columns;
   std::vector<uint32_t> constants;
   bool short_last_step;  // the kernel's own rule for K_TAIL
@@ -106,7 +106,7 @@ KernelCall product(const GemmCall& call, const GemmParams& params, int64_t split
   const int64_t copies = grouped == kReduction ? call.groups : splits;
   LEMNOS_CHECK(row_tiles <= 65535 && column_tiles <= 65535 && copies <= 65535, "gemm {}x{}x{}",
                call.m, call.n, call.k);
-  return kernel(format("{}.{}", tiling.shader, name_of(call.b_dtype)), params,
+  return kernel(tiling.shader, params,
                 {call.a, call.b, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c),
                  call.offsets.value_or(call.c)},
                 {u32(row_tiles), u32(column_tiles), u32(copies)}, std::move(constants));
@@ -123,9 +123,10 @@ KernelCall reduce(const GemmCall& call, BufferRef partial, int64_t splits) {
   params.has_addend = call.addend ? 1 : 0;
   LEMNOS_CHECK(splits * call.m * call.n < INT64_C(0x7fffffff), "gemm {}x{}x{} in {} splits", call.m,
                call.n, call.k, splits);
+  const bool vec = Vectors(call).c && aligned(call.workspace) && aligned(call.bias);
   return kernel("gemm_reduce", params,
                 {partial, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c)},
-                flat_groups(call.m * call.n, 64));
+                flat_groups(vec ? call.m * call.n / 4 : call.m * call.n, 64), {vec});
 }
 
 /// Each split writes its own plain product into the workspace; the epilogue follows in `reduce`.
@@ -144,23 +145,28 @@ std::vector<KernelCall> split_product(const GemmCall& call, int64_t splits, cons
   return {product(part, params, splits, tiling), reduce(call, *call.workspace, splits)};
 }
 
-std::vector<KernelCall> gemm_tiled(const GemmCall& call, const Tiling& tiling) {
+std::vector<KernelCall> gemm_tiled(const GemmCall& call, const Tiling& tiling, int64_t splits) {
   check(call);
-  const int64_t splits = gemm_splits(call);
   if (splits > 1) return split_product(call, splits, tiling);
   return {product(call, params_of(call), 1, tiling)};
 }
 
 Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
-  LEMNOS_CHECK(tile.bm / tile.rm % tile.lm == 0 && tile.bn / tile.rn % (32 / tile.lm) == 0 &&
-                   tile.bm * tile.bk / 4 % tile.threads() == 0 &&
+  const uint32_t along_m = tile.bm / tile.rm, along_n = tile.bn / tile.rn;
+  LEMNOS_CHECK(along_m % tile.lm == 0 && along_n % (32 / tile.lm) == 0 &&
+                   (along_m % 8 == 0 || tile.rm == 4) && (along_n % 8 == 0 || tile.rn == 4),
+               "gemm tile {}x{} of {}x{}", tile.bm, tile.bn, tile.rm, tile.rn);
+  LEMNOS_CHECK(tile.bm * tile.bk / 4 % tile.threads() == 0 &&
                    tile.bn * tile.bk / 4 % tile.threads() == 0 && kChunk % tile.bk == 0 &&
                    tile.bk % tile.unroll == 0,
                "gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
-  return {"gemm_gpu",
+  LEMNOS_CHECK(tile.buffers == 1 ||
+               (tile.buffers == 2 && tile.unroll == tile.bk && call.b_dtype == DType::f32));
+  return {format("gemm_gpu.{}{}", name_of(call.b_dtype), tile.buffers == 2 ? ".two" : ""),
           tile.bm,
           tile.bn,
-          {tile.threads(), tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm, tile.unroll},
+          {tile.threads(), tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm, tile.unroll,
+           tile.interleaved, tile.quads},
           call.k % tile.bk != 0};
 }
 
@@ -169,7 +175,11 @@ Tiling cpu_tiling_of(const GemmCall& call) {
   const bool tail = call.k % 4 != 0;
   const bool plain = vec.a && vec.b && vec.c && !tail && grouping(call) != kReduction;
   const GemmCpuTile tile = choose_gemm_cpu_tile(call, plain);
-  return {"gemm_cpu", tile.rows, 32 * tile.column_blocks, {tile.rows, tile.column_blocks}, tail};
+  return {format("gemm_cpu.{}", name_of(call.b_dtype)),
+          tile.rows,
+          32 * tile.column_blocks,
+          {tile.rows, tile.column_blocks},
+          tail};
 }
 
 }  // namespace
@@ -180,11 +190,15 @@ int64_t gemm_workspace_bytes(const GemmCall& call) {
 }
 
 std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile) {
-  return gemm_tiled(call, tiling_of(call, tile));
+  return gemm_with_tile(call, tile, gemm_splits(call));
+}
+
+std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile, int64_t splits) {
+  return gemm_tiled(call, tiling_of(call, tile), splits);
 }
 
 std::vector<KernelCall> gemm(const GemmCall& call, const DeviceProfile& device) {
-  if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call));
+  if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call), gemm_splits(call));
   return gemm_with_tile(call, choose_gemm_tile(call, device));
 }
 

@@ -1,6 +1,7 @@
 #include "ops/linear/gemm_tiles.h"
 
 #include <algorithm>
+#include <span>
 
 namespace lemnos {
 namespace {
@@ -11,47 +12,119 @@ constexpr int64_t kLongestSum = 196608;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// LLM shapes on an H200: within 4 % of the best tile of each (gpu.md's sweep).
-constexpr GemmTile kLarge{128, 128, 32, 8, 8, 4, 32};
-// The small ones are quick to compile, which on lavapipe is most of their time.
-constexpr GemmTile kMedium{64, 64, 16, 8, 4, 4, 4};
-constexpr GemmTile kFewColumns{64, 16, 32, 4, 4, 8, 4};
-constexpr GemmTile kFewRows{16, 64, 32, 4, 4, 4, 4};
+struct RatedTile {
+  GemmTile tile;
+  double rate;  // TFLOP/s of a product that it divides and that fills the GPU
+};
 
+// NVIDIA H200, `gemm_bench --sweep`. Add a layout's tiles here; choose_gemm_tile weighs them.
+constexpr RatedTile kTilesNn[] = {
+    {{128, 128, 32, 8, 8, 4, 32, true}, 40.0}, {{64, 128, 16, 8, 8, 4, 16, true}, 39.9},
+    {{64, 64, 32, 8, 4, 4, 32, true}, 35.0},   {{64, 64, 16, 8, 4, 4, 16, true}, 33.5},
+    {{32, 64, 32, 4, 4, 4, 32, true}, 26.0},   {{64, 16, 32, 4, 4, 8, 32, true}, 23.0},
+    {{16, 64, 32, 4, 4, 4, 32, true}, 25.3},
+};
+constexpr RatedTile kTilesNt[] = {
+    {{128, 128, 32, 8, 8, 4, 32, true}, 38.4}, {{64, 128, 16, 8, 8, 4, 16, true}, 36.5},
+    {{64, 64, 32, 8, 4, 4, 32, true}, 34.4},   {{64, 64, 16, 8, 4, 4, 16, true}, 33.4},
+    {{32, 64, 32, 4, 4, 4, 32, true}, 24.0},   {{64, 16, 32, 4, 4, 8, 32, true}, 19.4},
+    {{16, 64, 32, 4, 4, 4, 32, true}, 22.7},
+};
+constexpr RatedTile kTilesTn[] = {
+    {{128, 128, 16, 8, 8, 4, 16, true}, 43.3}, {{64, 128, 16, 8, 8, 4, 16, true}, 42.1},
+    {{128, 64, 16, 8, 8, 4, 16, true}, 42.2},  {{64, 64, 16, 8, 4, 4, 16, true}, 36.2},
+    {{64, 16, 32, 4, 4, 8, 32, true}, 26.0},   {{16, 64, 32, 4, 4, 4, 32, true}, 25.8},
+};
+
+std::span<const RatedTile> tiles_of(GemmLayout layout) {
+  if (layout == GemmLayout::nn) return kTilesNn;
+  if (layout == GemmLayout::nt) return kTilesNt;
+  return kTilesTn;
+}
+
+/// Of a processor that runs the GPU kernel, which spends most of its time on compiling.
+GemmTile quick_tile(const GemmCall& call) {
+  if (call.n <= 16) return {64, 16, 32, 4, 4, 8, 4};
+  if (call.m <= 16) return {16, 64, 32, 4, 4, 4, 4};
+  return {64, 64, 16, 8, 4, 4, 4};
+}
+
+int64_t workgroups(const GemmCall& call, const GemmTile& tile) {
+  const bool rows_grouped = call.offsets && call.layout != GemmLayout::tn;
+  const int64_t copies = call.offsets && !rows_grouped ? call.groups : gemm_splits(call);
+  const int64_t along_m = rows_grouped ? call.m / tile.bm + call.groups : ceil_div(call.m, tile.bm);
+  return along_m * ceil_div(call.n, tile.bn) * copies;
+}
+
+/// Time of the busiest processor, in workgroups that share it with enough others.
+double busiest(int64_t groups, const GemmTile& tile) {
+  constexpr int64_t kProcessors = 132;  // an H200's
+  constexpr int64_t kThreadsToFill = 256;
+  const int64_t on_one = ceil_div(groups, kProcessors), threads = tile.threads();
+  const int64_t together = std::max<int64_t>(1, kThreadsToFill / threads), rest = on_one % together;
+  if (rest == 0) return static_cast<double>(on_one);
+  const double filled = static_cast<double>(rest * threads) / kThreadsToFill;
+  return static_cast<double>(on_one - rest) + static_cast<double>(rest) * (0.5 + 0.5 / filled);
+}
+
+double expected_time(const GemmCall& call, const RatedTile& rated) {
+  const GemmTile& tile = rated.tile;
+  const double padded_k = static_cast<double>(ceil_div(call.k, tile.bk) * tile.bk);
+  return busiest(workgroups(call, tile), tile) * tile.bm * tile.bn * padded_k / rated.rate;
+}
+
+/// What a sweep asks: which tile, how lanes lie, how to store, one buffer or two.
 constexpr GemmTile kCandidates[] = {
-    kLarge,
-    {128, 128, 32, 8, 8, 8, 32},
-    {128, 128, 32, 8, 8, 4, 8},
-    {128, 128, 16, 8, 8, 4, 16},
-    {128, 128, 16, 8, 16, 4, 16},
-    {128, 256, 16, 8, 16, 4, 16},
-    {64, 128, 16, 8, 8, 4, 16},
-    {128, 64, 16, 8, 8, 4, 16},
-    {64, 128, 32, 8, 8, 4, 32},
-    {128, 64, 32, 8, 8, 4, 32},
-    {64, 64, 32, 8, 8, 4, 32},
-    kMedium,
-    {64, 64, 16, 8, 4, 4, 16},
-    {64, 64, 32, 8, 4, 4, 32},
-    kFewColumns,
-    {64, 16, 32, 4, 4, 8, 32},
-    kFewRows,
-    {16, 64, 32, 4, 4, 4, 32},
+    {128, 128, 32, 8, 8, 4, 32},
+    {128, 128, 32, 8, 8, 4, 32, true},
+    {128, 128, 32, 8, 8, 4, 32, true, true},
+    {128, 128, 16, 8, 8, 4, 16, true},
+    {128, 128, 16, 8, 8, 4, 16, true, false, 2},
+    {128, 256, 16, 8, 16, 4, 16, true},
+    {64, 128, 16, 8, 8, 4, 16, true},
+    {64, 128, 16, 8, 8, 4, 16, true, false, 2},
+    {64, 128, 32, 8, 8, 4, 32, true, true},
+    {64, 128, 32, 8, 8, 4, 32, true, true, 2},
+    {128, 64, 16, 8, 8, 4, 16, true},
+    {64, 64, 16, 8, 4, 4, 16, true},
+    {64, 64, 16, 8, 4, 4, 16, true, false, 2},
+    {64, 64, 32, 8, 4, 4, 32, true, true},
+    {32, 64, 32, 4, 4, 4, 32, true},
+    {64, 32, 32, 4, 4, 8, 32, true},
+    {64, 64, 8, 8, 4, 4, 8, true},
+    {64, 16, 32, 4, 4, 8, 32, true},
+    {64, 16, 16, 4, 4, 8, 16, true},
+    {16, 64, 32, 4, 4, 4, 32, true},
+    {16, 64, 16, 4, 4, 4, 16, true},
 };
 
 }  // namespace
 
-std::span<const GemmTile> gemm_tile_candidates() { return kCandidates; }
+std::vector<GemmTile> gemm_tile_candidates(const GemmCall& call, const DeviceProfile& device) {
+  const int64_t work = call.m * call.n;
+  std::vector<GemmTile> chosen;
+  for (const GemmTile& tile : kCandidates) {
+    const int64_t padded =
+        ceil_div(call.m, tile.bm) * tile.bm * ceil_div(call.n, tile.bn) * tile.bn;
+    const bool fits = tile.shared_bytes() <= device.max_shared_bytes &&
+                      (tile.buffers == 1 || call.b_dtype == DType::f32);
+    const bool too_small = tile.bm * tile.bn < 4096 && work >= INT64_C(1) << 19;
+    const bool too_large = tile.bm * tile.bn >= 16384 && work < INT64_C(1) << 17;
+    if (fits && padded * 2 <= work * 3 && !too_small && !too_large) chosen.push_back(tile);
+  }
+  if (chosen.empty()) chosen.push_back(choose_gemm_tile(call, device));
+  return chosen;
+}
 
 GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device) {
-  if (call.n <= 16) return kFewColumns;
-  if (call.m <= 16) return kFewRows;
-  constexpr int64_t kFillsTheGpu = 96;  // workgroups
-  const int64_t copies =
-      std::max<int64_t>(gemm_splits(call), call.layout == GemmLayout::tn ? call.groups : 0);
-  const int64_t large = ceil_div(call.m, kLarge.bm) * ceil_div(call.n, kLarge.bn) * copies;
-  const bool fits = device.max_shared_bytes >= kLarge.shared_bytes();
-  return fits && call.m > 64 && call.n > 64 && large >= kFillsTheGpu ? kLarge : kMedium;
+  if (device.is_cpu) return quick_tile(call);
+  const std::span<const RatedTile> tiles = tiles_of(call.layout);
+  const RatedTile* best = nullptr;
+  for (const RatedTile& rated : tiles)
+    if (rated.tile.shared_bytes() <= device.max_shared_bytes &&
+        (best == nullptr || expected_time(call, rated) < expected_time(call, *best)))
+      best = &rated;
+  return best != nullptr ? best->tile : quick_tile(call);
 }
 
 GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain) {
@@ -64,20 +137,36 @@ GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain) {
   return {with_8 < with_24 ? 8u : 24u, column_blocks};
 }
 
+namespace {
+
+/// nn and nt: enough workgroups of 128 columns for each 128 rows. 28 of 7 give an H200 whole rounds
+/// of 64-row tiles at any number of rows.
+int64_t splits_of_row_products(int64_t n, int64_t k) {
+  const int64_t chunks = ceil_div(k, kChunk), column_tiles = ceil_div(n, 128);
+  if (n <= 256) return std::min<int64_t>(chunks / 3, 8);
+  if (k >= 32768) return std::min(196 / column_tiles, chunks / 64);
+  if (k >= 4096) return std::min(49 / column_tiles, chunks / 8);
+  return 1;
+}
+
+/// tn: K is the tokens, C a weight.
+int64_t splits_of_weight_gradients(int64_t m, int64_t n, int64_t k) {
+  const int64_t chunks = ceil_div(k, kChunk), tiles = ceil_div(m, 128) * ceil_div(n, 128);
+  if (k >= 1024) return std::min({512 / tiles, chunks / 4, int64_t{16}});
+  if (k >= 256 && tiles <= 16) return std::min(49 / tiles, chunks / 2);
+  return 1;
+}
+
+}  // namespace
+
 int64_t gemm_splits(const GemmCall& call) {
   if (call.offsets || call.groups > 0) return 1;
   const int64_t chunks = ceil_div(call.k, kChunk);
-  int64_t wanted = ceil_div(call.k, kLongestSum);
-  if (call.layout == GemmLayout::tn) {
-    constexpr int64_t kTilesWanted = 512;
-    const int64_t tiles = ceil_div(call.m, 128) * ceil_div(call.n, 128);
-    if (call.k >= 1024)
-      wanted = std::max(wanted, std::min({kTilesWanted / tiles, chunks / 4, int64_t{16}}));
-  } else if (call.n <= 256) {
-    wanted = std::max(wanted, std::min<int64_t>(chunks / 4, 8));
-  }
-  const int64_t chunks_per_split = ceil_div(chunks, std::max<int64_t>(1, wanted));
-  return std::max<int64_t>(1, ceil_div(chunks, chunks_per_split));
+  const int64_t wanted = call.layout == GemmLayout::tn
+                             ? splits_of_weight_gradients(call.m, call.n, call.k)
+                             : splits_of_row_products(call.n, call.k);
+  const int64_t splits = std::max({wanted, ceil_div(call.k, kLongestSum), int64_t{1}});
+  return ceil_div(chunks, ceil_div(chunks, splits));
 }
 
 }  // namespace lemnos

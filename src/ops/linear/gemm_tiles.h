@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include "ops/linear/gemm.h"
 
@@ -12,9 +12,12 @@ struct GemmTile {
   uint32_t bm, bn, bk;  // of a workgroup
   uint32_t rm, rn;      // of an invocation
   uint32_t lm;          // of 32 neighbouring invocations, those along M
-  uint32_t unroll;      // steps of bk in one loop body; bk is the fastest on large tiles
+  uint32_t unroll;      // steps of bk in one loop body: bk is fastest, less is quicker to compile
+  bool interleaved = false;  // lanes of the 32 (lane_place in gemm_gpu.comp)
+  bool quads = false;        // transposing stores of 16 bytes (in_quads)
+  uint32_t buffers = 1;      // of each operand's shared tile; 2 only for f32 and unroll = bk
   uint32_t threads() const { return bm / rm * (bn / rn); }
-  uint32_t shared_bytes() const { return (bm + bn) * bk * 4; }
+  uint32_t shared_bytes() const { return (bm + bn) * bk * 4 * buffers; }
 };
 
 /// The same for lavapipe: rows and 32-column blocks of a workgroup.
@@ -22,8 +25,8 @@ struct GemmCpuTile {
   uint32_t rows, column_blocks;
 };
 
-/// Every tile worth measuring on a new GPU, the default first.
-std::span<const GemmTile> gemm_tile_candidates();
+/// Tiles and variants worth measuring on a new GPU for one shape.
+std::vector<GemmTile> gemm_tile_candidates(const GemmCall& call, const DeviceProfile& device);
 GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device);
 /// `plain`: the kernel needs none of its code for odd shapes, which takes lavapipe long to compile.
 GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain);
@@ -33,7 +36,9 @@ GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain);
 /// gradient, where m and n are the weight's) also of m.
 int64_t gemm_splits(const GemmCall& call);
 
-/// `gemm` with the GPU kernel and a given tile, for benchmarks and tests.
+/// `gemm` with the GPU kernel and a given tile, and for benchmarks with other splits than
+/// gemm_splits (which changes the order of sums).
 std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile);
+std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile, int64_t splits);
 
 }  // namespace lemnos

@@ -6,9 +6,9 @@
 
 #include "base/format.h"
 #include "ops/linear/gemm_tiles.h"
+#include "runtime/profile.h"
 #include "support/device.h"
 #include "support/kernel_runner.h"
-#include "runtime/profile.h"
 
 namespace lemnos {
 namespace {
@@ -264,12 +264,65 @@ INSTANTIATE_TEST_SUITE_P(Paths, GemmTest, testing::Values(true, false),
 
 using GemmTileTest = test::DeviceTest;
 
-TEST_F(GemmTileTest, TheTileOfLargeProductsIsRightAcrossItsEdges) {
-  const GemmTile tile = gemm_tile_candidates().front();
-  check_problem({.layout = GemmLayout::nt, .m = 130, .n = 132, .k = 100}, profile_of(device()),
-                &tile);
-  check_problem({.layout = GemmLayout::tn, .m = 130, .n = 131, .k = 100}, profile_of(device()),
-                &tile);
+// Little is unrolled where a tile allows: lavapipe compiles longer than it runs.
+TEST_F(GemmTileTest, EveryKindOfTileGivesTheSameRightBits) {
+  const GemmTile plain{64, 64, 16, 8, 4, 4, 4};
+  const GemmTile large{128, 128, 16, 8, 8, 4, 4, true};
+  const GemmTile quads{64, 64, 32, 8, 8, 4, 4, true, true};
+  const GemmTile two_buffers{32, 32, 16, 4, 4, 8, 16, true, false, 2};
+  const DeviceProfile profile = profile_of(device());
+  for (const GemmLayout layout : {GemmLayout::nt, GemmLayout::tn}) {
+    const Problem problem{.layout = layout, .m = 132, .n = 68, .k = 132};
+    const Data data = make_data(problem);
+    check_problem(problem, profile, &plain);
+    const std::vector<float> expected = run_on_device(problem, data, profile, &plain);
+    for (const GemmTile& tile : {large, quads, two_buffers}) {
+      if (layout == GemmLayout::tn && tile.quads) continue;  // nothing to transpose
+      EXPECT_EQ(run_on_device(problem, data, profile, &tile), expected)
+          << tile.bm << " buffers " << tile.buffers;
+    }
+  }
+}
+
+TEST(GemmPlanTest, TheHeadOfAModelFillsAGpu) {
+  const GemmCall head{.layout = GemmLayout::nn, .m = 384, .n = 896, .k = 151936};
+  const int64_t splits = gemm_splits(head);
+  EXPECT_GE(splits * 3 * 7, 4 * 132);
+  EXPECT_EQ(gemm_workspace_bytes(head), splits * 384 * 896 * 4);
+}
+
+TEST(GemmPlanTest, RowsJustAboveALargeTileTakeSmallerOnes) {
+  const DeviceProfile gpu{.max_shared_bytes = 49152};
+  const auto tile = [&](int64_t m, int64_t n, int64_t k) {
+    return choose_gemm_tile({.layout = GemmLayout::nt, .m = m, .n = n, .k = k}, gpu);
+  };
+  EXPECT_EQ(tile(4096, 4096, 4096).bm, 128u);
+  EXPECT_LE(tile(192, 151936, 896).bm, 64u);
+  EXPECT_LE(tile(512, 896, 896).bm, 64u);
+  EXPECT_EQ(tile(4096, 16, 896).bn, 16u);
+  EXPECT_EQ(tile(16, 4096, 896).bm, 16u);
+}
+
+TEST(GemmPlanTest, EveryCandidateIsATileOfTheKernel) {
+  const DeviceProfile gpu{.max_shared_bytes = 49152};
+  for (const GemmLayout layout : kLayouts)
+    for (const int64_t n : {16, 128, 896, 4096})
+      for (const int64_t m : {16, 512, 4096}) {
+        const GemmCall call{layout,
+                            m,
+                            n,
+                            64,
+                            {},
+                            {},
+                            {},
+                            layout == GemmLayout::tn ? m : 64,
+                            layout == GemmLayout::nt ? 64 : n,
+                            n};
+        for (const GemmTile& tile : gemm_tile_candidates(call, gpu)) {
+          EXPECT_LE(tile.shared_bytes(), gpu.max_shared_bytes);
+          EXPECT_FALSE(gemm_with_tile(call, tile, 1).empty());
+        }
+      }
 }
 
 using ColumnSumTest = test::DeviceTest;
@@ -283,8 +336,7 @@ TEST_F(ColumnSumTest, MatchesDoubleAndAddsToWhatIsThere) {
     const ValueId x_id = runner.add(x), y_id = runner.add(before);
     const auto bytes = static_cast<size_t>(std::max<int64_t>(4, column_sum_workspace_bytes(m, n)));
     const BufferRef workspace{runner.add(std::vector<std::byte>(bytes))};
-    runner.run(
-        column_sum(m, n, {x_id}, {y_id}, BufferRef{y_id}, workspace, profile_of(device())));
+    runner.run(column_sum(m, n, {x_id}, {y_id}, BufferRef{y_id}, workspace, profile_of(device())));
     const std::vector<float> y = runner.read<float>(y_id, 70);
     for (size_t j = 0; j < 70; ++j) {
       double sum = before[j], magnitude = std::abs(before[j]);
