@@ -10,6 +10,7 @@ find_program(SPIRV_VAL spirv-val REQUIRED)
 
 # The static archive when LEMNOS_STATIC asks for it, else whatever the linker prefers.
 function(lemnos_find_library out name)
+  unset(${out} CACHE)  # the option may have changed since the last configuration
   if(LEMNOS_STATIC)
     find_library(${out} NAMES lib${name}.a ${name} REQUIRED)
   else()

@@ -1,44 +1,29 @@
-# Finds the model families: a file in src/models/ that defines `const Family kFamily_<name>`.
-# Finds the ops: a file in src/ops/ that defines `const OpDef k<Name>Op`.
-function(lemnos_generate_tables out)
-  set(dir ${CMAKE_BINARY_DIR}/generated)
-  file(GLOB models CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/models/*.cpp)
+# Tables of what the sources define, so that adding a file lists it and nothing else is edited:
+#   families  src/models/*.cpp  `const Family kFamily_<name>`
+#   ops       src/ops/**.cpp    `const OpDef k<Name>Op`
+#   commands  src/cli/*.cpp     `const Command kCommand_<name>`
+function(lemnos_generate_table out glob type symbol_regex header scope function)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${glob})
   set(externs "")
   set(rows "")
-  foreach(file IN LISTS models)
+  foreach(file IN LISTS files)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    file(STRINGS ${file} lines REGEX "^(extern )?const Family kFamily_[a-z0-9_]+")
+    file(STRINGS ${file} lines REGEX "^const ${type} ${symbol_regex}")
     foreach(line IN LISTS lines)
-      string(REGEX REPLACE "^(extern )?const Family (kFamily_[a-z0-9_]+).*" "\\2" symbol "${line}")
-      string(APPEND externs "extern const Family ${symbol};\n")
+      string(REGEX REPLACE "^const ${type} (${symbol_regex}).*" "\\1" symbol "${line}")
+      string(APPEND externs "extern const ${type} ${symbol};\n")
       string(APPEND rows "&${symbol}, ")
     endforeach()
   endforeach()
-  set(sources "")
-  if(rows)
-    file(CONFIGURE OUTPUT ${dir}/family_table.cpp CONTENT
-"#include \"models/model.h\"\n\nnamespace lemnos {\n@externs@
-std::span<const Family* const> families() {\n  static const Family* const table[] = {@rows@};\n  return table;\n}\n}  // namespace lemnos\n" @ONLY)
-    list(APPEND sources ${dir}/family_table.cpp)
-  endif()
-
-  file(GLOB_RECURSE ops CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cpp)
-  set(externs "")
-  set(rows "")
-  foreach(file IN LISTS ops)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    file(STRINGS ${file} lines REGEX "^(extern )?const OpDef k[A-Za-z0-9]+Op")
-    foreach(line IN LISTS lines)
-      string(REGEX REPLACE "^(extern )?const OpDef (k[A-Za-z0-9]+Op).*" "\\2" symbol "${line}")
-      string(APPEND externs "extern const OpDef ${symbol};\n")
-      string(APPEND rows "&${symbol}, ")
-    endforeach()
-  endforeach()
-  if(rows)
-    file(CONFIGURE OUTPUT ${dir}/op_table.cpp CONTENT
-"#include \"graph/op.h\"\n\nnamespace lemnos {\n@externs@
-std::span<const OpDef* const> all_ops() {\n  static const OpDef* const table[] = {@rows@};\n  return table;\n}\n}  // namespace lemnos\n" @ONLY)
-    list(APPEND sources ${dir}/op_table.cpp)
-  endif()
-  set(${out} ${sources} PARENT_SCOPE)
+  set(source ${CMAKE_BINARY_DIR}/generated/${function}_table.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT
+"#include \"${header}\"\n\nnamespace ${scope} {\n@externs@
+std::span<const ${type}* const> ${function}() {\n  static const ${type}* const table[] = {@rows@};\n  return table;\n}\n}  // namespace ${scope}\n" @ONLY)
+  set(${out} ${${out}} ${source} PARENT_SCOPE)
 endfunction()
+
+macro(lemnos_generate_tables out)
+  lemnos_generate_table(${out} ${CMAKE_SOURCE_DIR}/src/models/*.cpp Family "kFamily_[a-z0-9_]+" models/model.h lemnos families)
+  lemnos_generate_table(${out} ${CMAKE_SOURCE_DIR}/src/ops/*.cpp OpDef "k[A-Za-z0-9]+Op" graph/op.h lemnos all_ops)
+  lemnos_generate_table(${out} ${CMAKE_SOURCE_DIR}/src/cli/*.cpp Command "kCommand_[a-z]+" cli/command.h lemnos::cli commands)
+endmacro()

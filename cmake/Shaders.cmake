@@ -1,15 +1,15 @@
-# Compiles every src/**/*.comp to SPIR-V and embeds it.
+# Compiles every src/**/*.comp to SPIR-V and embeds it (an assembler file of .incbin lines).
 #
 # A shader is built once as `<stem>`, or once per line of the form
 #   //! variant <suffix> <glslc flags...>
 # as `<stem>.<suffix>`. A line `//! requires <text>` documents optional features and is not read here.
 function(lemnos_embed_shaders out)
   file(GLOB_RECURSE shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.comp)
-  file(GLOB_RECURSE includes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.glsl ${CMAKE_SOURCE_DIR}/src/*.params.h)
   set(dir ${CMAKE_BINARY_DIR}/generated/spv)
   file(MAKE_DIRECTORY ${dir})
   set(table "")
   set(externs "")
+  set(bytes "")
   set(built "")
   foreach(shader IN LISTS shaders)
     get_filename_component(stem ${shader} NAME_WE)
@@ -26,23 +26,26 @@ function(lemnos_embed_shaders out)
       if(NOT suffix STREQUAL "-")
         set(name ${stem}.${suffix})
       endif()
-      set(inc ${dir}/${name}.inc)
-      add_custom_command(OUTPUT ${inc}
-        COMMAND ${GLSLC} --target-env=vulkan1.2 -O -Werror ${words} -I ${CMAKE_SOURCE_DIR}/src -o ${inc}.spv ${shader}
-        COMMAND ${SPIRV_VAL} --target-env vulkan1.2 --scalar-block-layout ${inc}.spv
-        COMMAND ${CMAKE_COMMAND} -DIN=${inc}.spv -DOUT=${inc} -P ${CMAKE_SOURCE_DIR}/cmake/EmbedWords.cmake
-        DEPENDS ${shader} ${includes} ${CMAKE_SOURCE_DIR}/cmake/EmbedWords.cmake
-        COMMENT "Shader ${name}" VERBATIM)
-      list(APPEND built ${inc})
-      string(MAKE_C_IDENTIFIER ${name} symbol)
-      string(APPEND externs "const uint32_t ${symbol}[] = {\n#include \"spv/${name}.inc\"\n};\n")
-      string(APPEND table "    {\"${name}\", {${symbol}, sizeof ${symbol} / 4}},\n")
+      set(spv ${dir}/${name}.spv)
+      add_custom_command(OUTPUT ${spv}
+        COMMAND ${GLSLC} --target-env=vulkan1.2 -O -Werror ${words} -I ${CMAKE_SOURCE_DIR}/src
+                -MD -MF ${spv}.d -o ${spv} ${shader}
+        COMMAND ${SPIRV_VAL} --target-env vulkan1.2 --scalar-block-layout ${spv}
+        DEPENDS ${shader} DEPFILE ${spv}.d COMMENT "Shader ${name}" VERBATIM)
+      list(APPEND built ${spv})
+      string(MAKE_C_IDENTIFIER "lemnos_spv_${name}" symbol)
+      string(APPEND bytes ".globl ${symbol}\n.globl ${symbol}_end\n.balign 4\n${symbol}:\n.incbin \"${spv}\"\n${symbol}_end:\n")
+      string(APPEND externs "extern const uint32_t ${symbol}[], ${symbol}_end[];\n")
+      string(APPEND table "    {\"${name}\", {${symbol}, ${symbol}_end}},\n")
     endforeach()
   endforeach()
   set(source ${CMAKE_BINARY_DIR}/generated/shader_table.cpp)
+  set(data ${CMAKE_BINARY_DIR}/generated/shader_data.S)
+  file(CONFIGURE OUTPUT ${data} CONTENT
+".section .rodata\n@bytes@.section .note.GNU-stack,\"\",%progbits\n" @ONLY)
   file(CONFIGURE OUTPUT ${source} CONTENT
-"#include \"vk/shaders.h\"\n\nnamespace lemnos::vk {\nnamespace {\n@externs@}  // namespace\n
+"#include \"vk/shaders.h\"\n\nextern \"C\" {\n@externs@}\n\nnamespace lemnos::vk {\n
 std::span<const Shader> shaders() {\n  static const Shader table[] = {\n@table@  };\n  return table;\n}\n}  // namespace lemnos::vk\n" @ONLY)
-  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${built}")
-  set(${out} ${source} PARENT_SCOPE)
+  set_source_files_properties(${data} PROPERTIES OBJECT_DEPENDS "${built}")
+  set(${out} ${source} ${data} PARENT_SCOPE)
 endfunction()

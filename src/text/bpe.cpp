@@ -196,7 +196,8 @@ bool Bpe::Impl::append_byte_tokens(std::string_view character, bool is_first, bo
 /// Unknown characters wait in `unknown` so that fuse_unk can join them; byte tokens pass a waiting
 /// one.
 void Bpe::Impl::split_to_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
-  std::optional<int32_t> unknown;
+  constexpr int32_t kNone = -1;
+  int32_t unknown = kNone;
   for (size_t at = 0; at < word.size();) {
     const size_t size = utf8_at(word, at).size;
     const std::string_view character = word.substr(at, size);
@@ -204,15 +205,15 @@ void Bpe::Impl::split_to_symbols(std::string_view word, std::vector<Symbol>& sym
     at += size;
     const bool is_last = at == word.size();
     if (const auto id = character_id(character, is_first, is_last)) {
-      if (unknown) append_symbol(symbols, *unknown);
-      unknown.reset();
+      if (unknown != kNone) append_symbol(symbols, unknown);
+      unknown = kNone;
       append_symbol(symbols, *id);
     } else if (!append_byte_tokens(character, is_first, is_last, symbols) && unk_token) {
-      if (unknown && !fuse_unk) append_symbol(symbols, *unknown);
+      if (unknown != kNone && !fuse_unk) append_symbol(symbols, unknown);
       unknown = unknown_id();
     }
   }
-  if (unknown) append_symbol(symbols, *unknown);
+  if (unknown != kNone) append_symbol(symbols, unknown);
 }
 
 /// Applies merges by rank, then from left to right.

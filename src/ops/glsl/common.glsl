@@ -12,8 +12,8 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v
 
 #define PUSH(Params) layout(push_constant, scalar) uniform Push { Params p; }
 
-// One invocation per element of a flat range, over a 2-D grid when it exceeds 65,535 groups.
-uint flat_index() {
-  return (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x +
-         gl_LocalInvocationID.x;
-}
+// One invocation per element of a flat range, over a 2-D grid when it exceeds 65,535 groups. A macro:
+// a function above the shader's local_size declaration would see a workgroup size of 1.
+#define flat_index()                                                                    \
+  ((gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x + \
+   gl_LocalInvocationID.x)

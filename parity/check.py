@@ -1,0 +1,170 @@
+"""python -m parity.check BUNDLES --binary lemnos: runs `lemnos verify` on every bundle and judges.
+
+With --results DIR the reports DIR/<surface>/<bundle>.json of an earlier run (on another machine)
+are judged instead. Exit 0 only if no bundle is red. A gate 2 red counts once it has repeated on all
+three seeds of the surface's list, whose bundles are then made; gate 1, a missing or an additional
+tensor, an unreadable answer count at once. There is no option that loosens anything.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SEED_COUNT = 3
+KINDS = ("logits", "grad", "step1", "step2")
+TIMEOUT_S = 600
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    start = time.monotonic()
+    entries = load_index(options.bundles)
+    if not entries:
+        sys.exit(f"no bundles in {options.bundles}")
+    reports = judge_all(options, entries)
+    verdicts = [verdict(e, reports[e["path"]]) for e in entries]
+    settle_reds(options, entries, verdicts, reports)
+    print_table(entries, verdicts, reports)
+    if options.out:
+        save(options.out, entries, verdicts, reports)
+    bad = [v for v in verdicts if v != "PASS" and not v.startswith("PASS ")]
+    print(f"{len(entries)} bundles, {len(bad)} not passed, {time.monotonic() - start:.0f} s")
+    return 1 if bad else 0
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="parity.check", description=__doc__)
+    parser.add_argument("bundles", type=Path)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--binary", type=Path)
+    source.add_argument("--results", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path, help="all reports and verdicts as one JSON")
+    return parser.parse_args(arguments)
+
+
+def load_index(bundles):
+    return json.loads((bundles / "index.json").read_text())
+
+
+def judge_all(options, entries):
+    """path -> report of `lemnos verify --json`; a failure is a report with "error"."""
+    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        reports = pool.map(lambda entry: report_of(options, entry), entries)
+        return dict(zip((e["path"] for e in entries), reports))
+
+
+def report_of(options, entry):
+    try:
+        if options.results:
+            return json.loads((options.results / f"{entry['path']}.json").read_text())
+        return run_verify(options.binary, options.bundles / entry["path"])
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return {"ok": False, "error": f"{type(error).__name__}: {error}"}
+
+
+def run_verify(binary, bundle):
+    done = subprocess.run([binary, "verify", bundle, "--json"], capture_output=True, text=True,
+                          timeout=TIMEOUT_S, check=False)
+    try:
+        report = json.loads(done.stdout)
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        return {"ok": False, "error": f"exit code {done.returncode}: {last}"}
+    if report["ok"] != (done.returncode == 0):
+        report |= {"ok": False, "error": f"exit code {done.returncode} contradicts the report"}
+    return report
+
+
+def verdict(entry, report):
+    """PASS, FAIL <why> or RED (gate 2 alone, to be repeated). The report's own "ok" must agree."""
+    if "error" in report:
+        return f"FAIL {report['error']}"
+    for what in ("missing", "additional"):
+        if report.get(what):
+            return f"FAIL {what}: {', '.join(report[what][:3])}"
+    kinds = {k["kind"]: k for k in report.get("kinds", [])}
+    absent = [kind for kind in expected_kinds(entry) if kind not in kinds]
+    if absent:
+        return f"FAIL no figures for {', '.join(absent)}"
+    if not all(math.isfinite(k["max_abs_vs_hf"]) for k in kinds.values()):
+        return "FAIL not finite"
+    absolute = must_pass_gate1(entry)
+    if any(k["gate1"] is False or (absolute and k["gate1"] is not True) for k in kinds.values()):
+        return "FAIL gate 1"
+    if entry["stage"] != "optimizer" and any(k["gate2"] is not True for k in kinds.values()):
+        return "RED gate 2"
+    return "PASS" if report["ok"] else "FAIL the report says so"
+
+
+def must_pass_gate1(entry):
+    tiny = entry["fixture"] == "tiny" and entry["profile"] == "eps3"
+    return tiny or entry["stage"] == "optimizer"
+
+
+def expected_kinds(entry):
+    if entry["stage"] == "optimizer":
+        return [f"step{k}" for k in range(1, 11)]
+    return KINDS
+
+
+def settle_reds(options, entries, verdicts, reports):
+    """Makes and verifies the other seeds of each red; red on all of them is FAIL."""
+    for position, entry in enumerate(list(entries)):
+        if not verdicts[position].startswith("RED"):
+            continue
+        others = other_seeds(options, entry)
+        reds = 1
+        for other in others:
+            report = report_of(options, other)
+            reports[other["path"]] = report
+            again = verdict(other, report)
+            if again.startswith("FAIL"):
+                verdicts[position] = f"FAIL {other['path']}: {again[5:]}"
+                break
+            reds += again.startswith("RED")
+        else:
+            seen = 1 + len(others)
+            word = "FAIL" if reds == seen or seen < SEED_COUNT else "PASS"
+            verdicts[position] = f"{word} gate 2 red on {reds} of {seen} seeds"
+
+
+def other_seeds(options, entry):
+    if not options.results:
+        make = [sys.executable, "-m", "parity.make", "--out", options.bundles,
+                "--families", entry["family"], "--surfaces", entry["surface"],
+                "--fixtures", entry["fixture"], "--profiles", entry["profile"],
+                "--stages", entry["stage"], "--seeds", "1,2,3"]
+        subprocess.run([str(word) for word in make], check=True, stdout=subprocess.DEVNULL)
+    same = ("surface", "fixture", "profile", "stage")
+    return [e for e in load_index(options.bundles)
+            if e["path"] != entry["path"] and all(e[key] == entry[key] for key in same)]
+
+
+def print_table(entries, verdicts, reports):
+    print(f"{'bundle':48} {'logits':>15} {'gradients':>15} {'step 1':>15} {'step 2':>15}  verdict")
+    for entry, word in zip(entries, verdicts):
+        kinds = {k["kind"]: k for k in reports[entry["path"]].get("kinds", [])}
+        cells = " ".join(f"{cell(kinds.get(kind), entry['noise'].get(kind)):>15}" for kind in KINDS)
+        print(f"{entry['path']:48} {cells}  {word}")
+    print("each cell: ours against HF float32 / HF float32 against the truth (oracle noise)")
+
+
+def cell(kind, oracle_noise):
+    ours = f"{kind['max_abs_vs_hf']:.1e}" if kind else "-"
+    return f"{ours}/{oracle_noise:.1e}" if oracle_noise is not None else ours
+
+
+def save(out, entries, verdicts, reports):
+    rows = [e | {"verdict": v, "report": reports[e["path"]]} for e, v in zip(entries, verdicts)]
+    out.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+#include "bench/train_bench.h"
+
+#include <chrono>
+
+#include "base/philox.h"
+#include "runtime/profile.h"
+#include "train/weights.h"
+
+namespace lemnos {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+/// Rows without padding: every token but each row's last has a target.
+data::Batch random_batch(const ModelConfig& model, const TrainWork& work, uint32_t index) {
+  data::Batch batch{.rows = work.rows, .length = work.length};
+  const int64_t count = work.rows * work.length;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto words = philox4x32({static_cast<uint32_t>(i), index, 0, 0}, {1, 2});
+    batch.input_ids.push_back(static_cast<int32_t>(words[0] % static_cast<uint32_t>(model.vocab_size)));
+    batch.positions.push_back(static_cast<int32_t>(i % work.length));
+    batch.segments.push_back(0);
+  }
+  batch.labels = batch.input_ids;
+  batch.supervised = work.rows * (work.length - 1);
+  batch.tokens = count;
+  return batch;
+}
+
+void step(Engine& engine, const data::Batch& batch, int64_t number) {
+  StepParams params;
+  params.set_optimizer({}, 1e-4, number, 1.0);
+  params.set_loss_scale(batch.supervised);
+  engine.begin_window();
+  engine.micro(batch, params);
+  engine.update();
+}
+
+void collect(Engine& engine, Section section, std::map<std::string, OpTime>& by_op) {
+  for (const Program::NodeTime& node : engine.last_program()->times(section)) {
+    OpTime& sum = by_op[node.op];
+    sum.ms += node.ms;
+    sum.flops += node.flops;
+    ++sum.nodes;
+  }
+}
+
+}  // namespace
+
+TrainTiming time_training(vk::Device& device, const ModelConfig& model, const TrainWork& work) {
+  EngineSetup setup{.model = model, .buckets = {{work.rows, work.length, work.rows}}};
+  if (work.lora_r > 0)
+    setup.lora = LoraConfig{.r = work.lora_r, .lora_alpha = 2.0 * static_cast<double>(work.lora_r)};
+  const Clock::time_point begin = Clock::now();
+  Engine engine(device, setup, plan_engine(setup, profile_of(device)), {.profile = work.profile});
+  initialise_weights(engine.storage(), engine.graph(), model, 1);
+  if (work.lora_r > 0) initialise_adapter(engine.storage(), engine.graph(), 1);
+  const data::Batch batch = random_batch(model, work, 0);
+  constexpr int64_t kWarmUp = 3;
+  TrainTiming timing;
+  for (int64_t i = 1; i <= kWarmUp; ++i) {
+    step(engine, batch, i);
+    timing.last_loss = engine.result().loss_sum / static_cast<double>(batch.supervised);
+    if (i == 1) timing.first_step_ms = milliseconds(begin, Clock::now());
+  }
+  const Clock::time_point start = Clock::now();
+  for (int64_t i = 1; i <= work.steps; ++i) {
+    step(engine, batch, kWarmUp + i);
+    engine.result();
+  }
+  timing.step_ms = milliseconds(start, Clock::now()) / static_cast<double>(work.steps);
+  timing.tokens_per_second = 1000.0 * static_cast<double>(batch.tokens) / timing.step_ms;
+  timing.peak_bytes = engine.plan().peak_bytes();
+  timing.driver_bytes = static_cast<int64_t>(device.memory_use().allocated);
+  if (work.profile)
+    for (const Section section : {Section::zero, Section::micro, Section::update}) collect(engine, section, timing.by_op);
+  return timing;
+}
+
+}  // namespace lemnos

@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "bench/train_bench.h"
+#include "cli/command.h"
+#include "vk/device.h"
+
+namespace lemnos::cli {
+namespace {
+
+TrainWork work_of(const Arguments& arguments) {
+  TrainWork work;
+  work.rows = arguments.integer("--rows", 1, 1, 4096);
+  work.length = arguments.integer("--length", 512, 2, 1 << 20);
+  work.lora_r = arguments.has("--full") ? 0 : arguments.integer("--lora-r", 16, 1, 65536);
+  work.steps = arguments.integer("--steps", 10, 1, 100000);
+  work.profile = arguments.has("--profile");
+  work.name = format("{}_b{}_t{}", work.lora_r > 0 ? "lora" : "full", work.rows, work.length);
+  return work;
+}
+
+Json to_json(const TrainWork& work, const TrainTiming& timing) {
+  Json out;
+  out.set("name", work.name);
+  out.set("tokens_per_s", timing.tokens_per_second);
+  out.set("step_ms", timing.step_ms);
+  out.set("first_step_ms", timing.first_step_ms);
+  out.set("peak_bytes", timing.peak_bytes);
+  out.set("driver_bytes", timing.driver_bytes);
+  if (timing.by_op.empty()) return out;
+  Json ops = Json::object();
+  for (const auto& [name, time] : timing.by_op) {
+    Json row;
+    row.set("ms", time.ms);
+    row.set("nodes", time.nodes);
+    row.set("tflops", time.ms > 0 ? time.flops / time.ms * 1e-9 : 0.0);
+    ops.set(name, std::move(row));
+  }
+  out.set("by_op", std::move(ops));
+  return out;
+}
+
+void print(const TrainWork& work, const TrainTiming& timing) {
+  print_line(format("{}: {:.0f} tokens/s, {:.2f} ms a step, {:.2f} GiB planned, {:.2f} GiB taken by the driver, first step after {:.1f} s",
+                    work.name, timing.tokens_per_second, timing.step_ms, static_cast<double>(timing.peak_bytes) / (1 << 30),
+                    static_cast<double>(timing.driver_bytes) / (1 << 30), timing.first_step_ms / 1000));
+  std::vector<std::pair<std::string, OpTime>> sorted(timing.by_op.begin(), timing.by_op.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+  for (const auto& [name, time] : sorted)
+    print_line(format("  {:<32}{:>10.3f} ms {:>6} nodes {:>8.2f} TFLOP/s", name, time.ms, time.nodes,
+                      time.ms > 0 ? time.flops / time.ms * 1e-9 : 0.0));
+}
+
+int run_bench(const Arguments& arguments) {
+  const ModelConfig model = read_model_config(std::filesystem::path(arguments.at("CONFIG")));
+  const auto device = vk::Device::open(arguments.get("--device").value_or(""));
+  const TrainWork work = work_of(arguments);
+  const TrainTiming timing = time_training(*device, model, work);
+  if (!arguments.json()) {
+    print_line(format("{} ({})", device->info().name, device->info().driver));
+    print(work, timing);
+    return 0;
+  }
+  Json out, list = Json::array();
+  list.push_back(to_json(work, timing));
+  out.set("device", device->info().name);
+  out.set("driver", device->info().driver);
+  out.set("version", LEMNOS_VERSION);
+  out.set("work", std::move(list));
+  print_json(out);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command kCommand_bench;
+const Command kCommand_bench{
+    .name = "bench",
+    .summary = "Training speed and memory of a model shape on random weights",
+    .options = {{"CONFIG", "config.json of the shape", OptionSpec::Kind::value, true},
+                {"--rows", "rows of a micro-batch (1)"},
+                {"--length", "tokens of a row (512)"},
+                {"--lora-r", "LoRA rank on all linear modules (16)"},
+                {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
+                {"--steps", "timed steps (10)"},
+                {"--profile", "device time by kind of op (slower: nothing overlaps)", OptionSpec::Kind::flag},
+                {"--device", "index, part of a name, or cpu"}},
+    .run = run_bench};
+
+}  // namespace lemnos::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace lemnos::cli {
+
+/// One option of a command, as `--help` shows it.
+struct OptionSpec {
+  enum class Kind { flag, value, list };
+  const char* name;  // "--prompt"; positional without dashes: "MODEL"
+  const char* help;
+  Kind kind = Kind::value;
+  bool required = false;
+};
+
+/// What the user typed.
+class Arguments {
+ public:
+  std::map<std::string, std::vector<std::string>> values;
+  std::vector<std::string> extras;  // of commands that take any `--key value`
+
+  bool has(const std::string& name) const { return values.contains(name); }
+  std::optional<std::string> get(const std::string& name) const;
+  /// Required ones are there when the command runs.
+  std::string at(const std::string& name) const { return values.at(name).front(); }
+  /// Error{usage} naming the option when it is not a number (in the range).
+  int64_t integer(const std::string& name, int64_t fallback, int64_t low, int64_t high) const;
+  double number(const std::string& name, double fallback, double low, double high) const;
+  bool json() const { return has("--json"); }
+};
+
+/// One command, one file; the build lists them (see cmake/GeneratedTables.cmake).
+struct Command {
+  const char* name;
+  const char* summary;
+  std::vector<OptionSpec> options;
+  int (*run)(const Arguments& arguments);
+  bool any_option = false;  // training options, see docs/options.md
+};
+std::span<const Command* const> commands();
+
+/// Parses argv, runs the command chosen and returns its exit code.
+int run(int argc, char** argv);
+
+/// Prints the one JSON document of `--json`.
+void print_json(const Json& document);
+/// A line of a result on stdout.
+void print_line(const std::string& line);
+
+}  // namespace lemnos::cli

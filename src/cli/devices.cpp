@@ -1,0 +1,74 @@
+#include "base/error.h"
+#include "cli/command.h"
+#include "vk/device.h"
+
+namespace lemnos::cli {
+namespace {
+
+std::vector<std::pair<const char*, bool>> features_of(const vk::DeviceInfo& d) {
+  return {{"int64", d.int64}, {"float64", d.float64}, {"subgroup shuffle", d.shuffle},
+          {"16-bit storage", d.f16_storage}, {"cooperative matrix", d.cooperative_matrix}};
+}
+
+Json to_json(const vk::DeviceInfo& d, bool used) {
+  Json out, features = Json::object();
+  for (const auto& [name, there] : features_of(d)) features.set(name, there);
+  out.set("index", static_cast<int64_t>(d.index));
+  out.set("name", d.name);
+  out.set("type", vk::to_string(d.type));
+  out.set("driver", d.driver);
+  out.set("api", d.api_version);
+  out.set("memory_bytes", d.memory_bytes);
+  out.set("max_allocation_bytes", d.max_allocation_bytes);
+  out.set("shared_memory_bytes", static_cast<int64_t>(d.shared_memory_bytes));
+  out.set("subgroup_size", static_cast<int64_t>(d.subgroup_size));
+  out.set("features", std::move(features));
+  out.set("missing", d.missing);
+  out.set("used", used);
+  return out;
+}
+
+void print(const vk::DeviceInfo& d, bool used) {
+  print_line(format("{}{}: {} ({}, {}, Vulkan {})", used ? "* " : "  ", d.index, d.name, vk::to_string(d.type), d.driver, d.api_version));
+  if (!d.missing.empty()) print_line("     cannot be used: " + d.missing);
+  print_line(format("     memory {:.1f} GiB, one allocation up to {:.1f} GiB, {} KiB shared, subgroups of {}",
+                    static_cast<double>(d.memory_bytes) / (1 << 30), static_cast<double>(d.max_allocation_bytes) / (1 << 30),
+                    d.shared_memory_bytes / 1024, d.subgroup_size));
+  std::string there;
+  for (const auto& [name, has] : features_of(d))
+    if (has) there += (there.empty() ? "" : ", ") + std::string(name);
+  print_line("     optional features: " + (there.empty() ? "none" : there));
+}
+
+int run_devices(const Arguments& arguments) {
+  const std::vector<vk::DeviceInfo> devices = vk::list_devices();
+  uint32_t chosen = UINT32_MAX;
+  try {
+    chosen = vk::select_device(arguments.get("--device").value_or("")).index;
+  } catch (const Error&) {
+    if (arguments.has("--device")) throw;  // without it: none is usable, the list says why
+  }
+  Json list = Json::array();
+  for (const vk::DeviceInfo& device : devices) {
+    if (arguments.json())
+      list.push_back(to_json(device, device.index == chosen));
+    else
+      print(device, device.index == chosen);
+  }
+  if (arguments.json()) {
+    Json out;
+    out.set("devices", std::move(list));
+    print_json(out);
+  }
+  return 0;
+}
+
+}  // namespace
+
+extern const Command kCommand_devices;
+const Command kCommand_devices{.name = "devices",
+                               .summary = "The Vulkan devices, and the one that would be used (*)",
+                               .options = {{"--device", "index, part of a name, or cpu"}},
+                               .run = run_devices};
+
+}  // namespace lemnos::cli

@@ -1,0 +1,134 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "generate/decoder.h"
+#include "generate/sampling.h"
+#include "io/file.h"
+#include "models/model_builder.h"
+#include "peft/adapter_config.h"
+#include "text/tokenizer.h"
+#include "train/weights.h"
+#include "vk/device.h"
+
+namespace lemnos::cli {
+namespace {
+
+/// Ids that end a generation: generation_config.json's, else config.json's, and the tokenizer's EOS.
+std::set<int32_t> end_ids(const std::filesystem::path& folder, const ModelConfig& config, const Tokenizer& tokenizer) {
+  std::set<int32_t> ids;
+  std::vector<int64_t> listed = config.eos_token_ids;
+  if (std::filesystem::exists(folder / "generation_config.json")) {
+    ConfigReader reader = ConfigReader::open(folder / "generation_config.json");
+    if (const auto own = reader.find_int_or_ints("eos_token_id"); !own.empty()) listed = own;
+  }
+  for (const int64_t id : listed) ids.insert(static_cast<int32_t>(id));
+  if (const auto eos = tokenizer.eos_token_id()) ids.insert(*eos);
+  return ids;
+}
+
+struct Loaded {
+  std::filesystem::path folder;
+  ModelConfig config;
+  Tokenizer tokenizer;
+  std::optional<std::filesystem::path> adapter;
+};
+
+Loaded load(const Arguments& arguments) {
+  const std::filesystem::path folder = arguments.at("MODEL");
+  Loaded loaded{folder, read_model_config(folder / "config.json"), Tokenizer::load(folder), {}};
+  if (const auto adapter = arguments.get("--adapter")) loaded.adapter = *adapter;
+  return loaded;
+}
+
+std::unique_ptr<Decoder> make_decoder(vk::Device& device, const Loaded& loaded, int64_t capacity) {
+  DecoderSetup setup{.model = loaded.config, .capacity = capacity};
+  const Checkpoint weights = Checkpoint::open(loaded.folder);
+  setup.dtypes = stored_dtypes(loaded.config, outline(loaded.config).parameters, weights);
+  if (loaded.adapter) setup.lora = read_adapter_config(*loaded.adapter / "adapter_config.json").lora;
+  auto decoder = std::make_unique<Decoder>(device, std::move(setup));
+  load_weights(decoder->storage(), decoder->graph(), loaded.config, weights);
+  if (loaded.adapter) load_adapter(decoder->storage(), decoder->graph(), Checkpoint::open_adapter(*loaded.adapter));
+  return decoder;
+}
+
+SamplingOptions sampling_of(const Arguments& arguments) {
+  return {.temperature = arguments.number("--temperature", 0.0, 0.0, 100.0),
+          .top_k = arguments.integer("--top-k", 0, 0, 1 << 30),
+          .top_p = arguments.number("--top-p", 1.0, 1e-9, 1.0),
+          .seed = static_cast<uint64_t>(arguments.integer("--seed", 0, 0, INT64_MAX))};
+}
+
+struct Generated {
+  std::vector<int32_t> ids;
+  std::string text;
+  bool ended = false;  // by an end id, else by the limit
+};
+
+Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int32_t>& prompt, int64_t most,
+                   const SamplingOptions& sampling, bool stream) {
+  const std::set<int32_t> ends = end_ids(loaded.folder, loaded.config, loaded.tokenizer);
+  Generated out;
+  StreamDecoder text(loaded.tokenizer, /*skip_special_tokens=*/true);
+  const auto emit = [&](const std::string& part) {
+    out.text += part;
+    if (stream) std::fwrite(part.data(), 1, part.size(), stdout), std::fflush(stdout);
+  };
+  std::vector<float> logits = decoder.feed(prompt);
+  for (int64_t i = 0; i < most; ++i) {
+    const int32_t id = next_token(logits, sampling, i);
+    out.ended = ends.contains(id);
+    if (out.ended) break;
+    out.ids.push_back(id);
+    emit(text.push(id));
+    if (i + 1 < most) logits = decoder.feed(std::vector<int32_t>{id});
+  }
+  emit(text.finish());
+  if (stream) std::fputc('\n', stdout);
+  return out;
+}
+
+int run_generate(const Arguments& arguments) {
+  const Loaded loaded = load(arguments);
+  const std::vector<int32_t> prompt = loaded.tokenizer.encode(arguments.at("--prompt"), true);
+  if (prompt.empty()) fail(ErrorKind::usage, "--prompt is empty and the tokenizer adds no token of its own");
+  const int64_t most = arguments.integer("--max-new-tokens", 128, 1, 1 << 20);
+  const SamplingOptions sampling = sampling_of(arguments);
+  const auto device = vk::Device::open(arguments.get("--device").value_or(""));
+  const auto decoder = make_decoder(*device, loaded, static_cast<int64_t>(prompt.size()) + most);
+  const Generated out = generate(*decoder, loaded, prompt, most, sampling, !arguments.json());
+  if (arguments.json()) {
+    Json document, ids = Json::array();
+    for (const int32_t id : out.ids) ids.push_back(int64_t{id});
+    document.set("text", out.text);
+    document.set("ids", std::move(ids));
+    document.set("prompt_tokens", static_cast<int64_t>(prompt.size()));
+    document.set("stopped_by", out.ended ? "eos" : "max_new_tokens");
+    print_json(document);
+  }
+  return 0;
+}
+
+}  // namespace
+
+extern const Command kCommand_generate;
+const Command kCommand_generate{
+    .name = "generate",
+    .summary = "Text after a prompt, greedy or sampled",
+    .options = {{"MODEL", "folder in Hugging Face layout", OptionSpec::Kind::value, true},
+                {"--adapter", "PEFT adapter folder"},
+                {"--prompt", "the text to continue", OptionSpec::Kind::value, true},
+                {"--max-new-tokens", "at most this many tokens (128)"},
+                {"--temperature", "0 (greedy) or the sampling temperature"},
+                {"--top-k", "sample among the k likeliest"},
+                {"--top-p", "sample among the likeliest that reach this probability"},
+                {"--seed", "of the sampling"},
+                {"--device", "index, part of a name, or cpu"}},
+    .run = run_generate};
+
+}  // namespace lemnos::cli

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "graph/memory_plan.h"
+#include "models/model.h"
+#include "peft/lora.h"
+#include "runtime/program.h"
+#include "vk/device.h"
+
+namespace lemnos {
+
+struct DecoderSetup {
+  ModelConfig model;
+  std::optional<LoraConfig> lora;
+  std::map<std::string, DType> dtypes;  // of frozen parameters
+  int64_t capacity = 0;                 // tokens that the caches hold
+  bool gpu_path = false;
+};
+
+/// One sequence with key-value caches: tokens in, the next token's logits out. The logits are, bit for
+/// bit, those of the forward pass over the whole sequence, however it was fed.
+class Decoder {
+ public:
+  Decoder(vk::Device& device, DecoderSetup setup);
+  ~Decoder();
+
+  /// To be filled with weights (load_weights, load_adapter).
+  Storage& storage();
+  const Graph& graph() const;
+
+  int64_t length() const { return length_; }
+  int64_t capacity() const { return setup_.capacity; }
+  /// Forgets the sequence.
+  void reset() { length_ = 0; }
+
+  /// Appends the tokens (at least one) and returns the logits [V] after the last. Error{usage} when
+  /// they do not fit the capacity.
+  std::vector<float> feed(std::span<const int32_t> tokens);
+
+ private:
+  struct Parts;
+  void run(Program& program, std::span<const int32_t> tokens, int64_t width);
+
+  DecoderSetup setup_;
+  std::unique_ptr<Parts> parts_;
+  int64_t length_ = 0;
+};
+
+}  // namespace lemnos

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "graph/value.h"
+
+namespace lemnos {
+
+/// What `dispatch` may know of a device. A plain value, so that plans can be made without one.
+struct DeviceProfile {
+  std::string name;
+  bool cpu_path = false;  // 8-lane kernels without shared memory (lavapipe), else the GPU kernels
+  uint32_t subgroup_size = 32;
+  uint32_t max_shared_bytes = 32 * 1024;
+  int64_t max_allocation_bytes = int64_t{2} << 30;
+  int64_t memory_bytes = 0;  // of the device's largest device-local heap
+  bool watchdog = false;     // long submissions may be killed (integrated and desktop GPUs)
+};
+
+/// A place inside a value's storage.
+struct BufferRef {
+  ValueId value;
+  int64_t byte_offset = 0;
+};
+
+/// One dispatch, without any device object: pure data that tests can look at.
+struct KernelCall {
+  std::string shader;               // name in vk::shaders()
+  std::vector<uint32_t> constants;  // specialization constants 0, 1, 2 ...
+  std::vector<BufferRef> buffers;   // the address of buffers[k] goes to byte 8*k of `push`
+  std::vector<std::byte> push;      // the parameter struct; its leading addresses are still zero
+  std::array<uint32_t, 3> groups{1, 1, 1};
+  /// True when the call does not depend on the node's call before it (no barrier between them).
+  bool independent = false;
+};
+
+/// `Params` is the struct of <op>.params.h; `buffers` are its leading uvec2 members in order.
+template <typename Params>
+KernelCall kernel(std::string shader, const Params& params, std::vector<BufferRef> buffers,
+                  std::array<uint32_t, 3> groups, std::vector<uint32_t> constants = {}) {
+  static_assert(sizeof(Params) <= 128, "push constants hold 128 bytes");
+  KernelCall call{std::move(shader), std::move(constants), std::move(buffers), {}, groups, false};
+  call.push.resize(sizeof(Params));
+  std::memcpy(call.push.data(), &params, sizeof(Params));
+  return call;
+}
+
+/// Groups of a flat 1-D range (see flat_index() in common.glsl): a second axis above 65,535.
+std::array<uint32_t, 3> flat_groups(int64_t elements, int64_t group_size);
+
+}  // namespace lemnos

@@ -1,0 +1,114 @@
+#include "models/model.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace lemnos {
+namespace {
+
+const Family& family_of(ConfigReader& reader) {
+  const std::string type = reader.get_string("model_type");
+  std::string known;
+  for (const Family* family : families()) {
+    if (type == family->model_type) return *family;
+    known += (known.empty() ? "" : ", ") + std::string(family->model_type);
+  }
+  fail(ErrorKind::unsupported, "{}: model_type \"{}\" is not supported (supported: {})", reader.source(), type, known);
+}
+
+void check_positive(const ConfigReader& reader, std::string_view key, int64_t value) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (value <= 0 || value >= kMost) reader.fail_field(key, "a positive integer");
+}
+
+void check_token_id(const ConfigReader& reader, const char* key, int64_t id, int64_t vocab_size) {
+  if (id >= vocab_size) reader.fail_field(key, format("an id below vocab_size {}", vocab_size));
+}
+
+}  // namespace
+
+ModelConfig read_model_config(Json json, const std::string& source, std::vector<std::string>* notes) {
+  ConfigReader reader(std::move(json), source);
+  const Family& family = family_of(reader);
+  ModelConfig config = family.read_config(reader);
+  config.family = &family;
+  config.json = reader.json();
+  reader.refuse_unknown();
+  if (notes != nullptr) *notes = reader.notes();
+  return config;
+}
+
+ModelConfig read_model_config(const std::filesystem::path& config_json, std::vector<std::string>* notes) {
+  return read_model_config(ConfigReader::open(config_json).json(), config_json.string(), notes);
+}
+
+std::vector<DiskSlice> disk_layout(const ModelConfig& config, const std::string& parameter,
+                                   const Shape& shape) {
+  if (config.family->layout != nullptr) return config.family->layout(config, parameter, shape);
+  return {{parameter, shape, 0}};
+}
+
+ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& defaults) {
+  ModelConfig c;
+  c.vocab_size = reader.get_int("vocab_size");
+  c.hidden_size = reader.get_int("hidden_size");
+  c.intermediate_size = reader.get_int("intermediate_size");
+  c.num_hidden_layers = reader.get_int("num_hidden_layers");
+  c.num_attention_heads = reader.get_int("num_attention_heads");
+  for (const auto& [key, value] : {std::pair{"vocab_size", c.vocab_size},
+                                   {"hidden_size", c.hidden_size},
+                                   {"intermediate_size", c.intermediate_size},
+                                   {"num_hidden_layers", c.num_hidden_layers},
+                                   {"num_attention_heads", c.num_attention_heads}})
+    check_positive(reader, key, value);
+  c.num_key_value_heads = reader.get_int_or(
+      "num_key_value_heads", defaults.num_key_value_heads > 0 ? defaults.num_key_value_heads : c.num_attention_heads);
+  check_positive(reader, "num_key_value_heads", c.num_key_value_heads);
+  if (c.num_attention_heads % c.num_key_value_heads != 0)
+    reader.fail_field("num_key_value_heads", format("a divisor of num_attention_heads {}", c.num_attention_heads));
+  c.head_dim = reader.get_int_or("head_dim",
+                                 defaults.head_dim > 0 ? defaults.head_dim : c.hidden_size / c.num_attention_heads);
+  check_positive(reader, "head_dim", c.head_dim);
+  if (c.head_dim % 2 != 0) reader.fail_field("head_dim", "an even number (rotary embedding)");
+  c.max_position_embeddings = reader.get_int("max_position_embeddings");
+  c.rms_norm_eps = reader.get_double_or("rms_norm_eps", defaults.rms_norm_eps);
+  c.initializer_range = reader.get_double_or("initializer_range", 0.02);
+  c.tie_word_embeddings = reader.get_bool_or("tie_word_embeddings", false);
+  c.pad_token_id = reader.get_int_or("pad_token_id", -1);
+  c.bos_token_id = reader.get_int_or("bos_token_id", -1);
+  c.eos_token_ids = reader.find_int_or_ints("eos_token_id");
+  check_token_id(reader, "pad_token_id", c.pad_token_id, c.vocab_size);
+  reader.expect("hidden_act", "silu");
+  reader.expect("attention_dropout", 0.0);
+  c.sliding_window.assign(static_cast<size_t>(c.num_hidden_layers), 0);
+  c.ropes = {{"", read_rope_config(reader, {.default_theta = defaults.rope_theta}), c.head_dim}};
+  return c;
+}
+
+void read_qwen_sliding_window(ConfigReader& reader, ModelConfig& config) {
+  const bool use = reader.get_bool_or("use_sliding_window", false);
+  const int64_t window = reader.get_int_or("sliding_window", 4096);
+  const int64_t first = reader.get_int_or("max_window_layers", 28);
+  const auto layer_types = reader.find_strings("layer_types");
+  const auto layers = static_cast<size_t>(config.num_hidden_layers);
+  if (layer_types && layer_types->size() != layers)
+    reader.fail_field("layer_types", format("{} entries, one per layer", layers));
+  if (use && window <= 0) reader.fail_field("sliding_window", "a positive integer");
+  for (size_t i = 0; i < layers; ++i) {
+    bool slides = use && static_cast<int64_t>(i) >= first;
+    if (layer_types) {
+      const std::string& type = (*layer_types)[i];
+      if (type != "full_attention" && type != "sliding_attention")
+        fail(ErrorKind::unsupported, "{}: layer_types holds \"{}\"; full_attention and sliding_attention are supported",
+             reader.source(), type);
+      slides = type == "sliding_attention";
+      if (slides && !use)
+        fail(ErrorKind::unsupported, "{}: layer_types asks for sliding_attention while use_sliding_window is false",
+             reader.source());
+    }
+    config.sliding_window[i] = slides ? window : 0;
+  }
+}
+
+}  // namespace lemnos

@@ -1,0 +1,57 @@
+#include "ops/attention/tile_shape.h"
+
+#include <algorithm>
+
+#include "ops/attention/tiles.h"
+
+namespace lemnos {
+namespace {
+
+constexpr int64_t kCpuColumns = 32;
+constexpr int64_t kGpuColumns = 64;
+constexpr int64_t kGpuRowGroups = 8;  // rows of a workgroup = 8 * rows of an invocation
+
+int64_t chunks(int64_t depth, int64_t size) { return (depth + size - 1) / size; }
+
+/// Of both paths: the vec4s of outputs that an invocation holds.
+/// CPU: 64 (lavapipe, Mesa 22.3.6, bench/attention_bench). GPU: 16 of 4 registers each.
+int64_t rows_in_registers(int64_t vec4s, int64_t per_row, int64_t most) {
+  int64_t rows = most;
+  while (rows > 1 && rows * per_row > vec4s) rows /= 2;
+  return rows;
+}
+
+int64_t at_least(int64_t rows, int64_t most) {
+  int64_t power = 1;
+  while (power < rows && power < most) power *= 2;
+  return power;
+}
+
+}  // namespace
+
+TileShape tile_shape(const TileWork& work, const DeviceProfile& device, int64_t rows) {
+  const int64_t deepest = std::max(work.depth, work.depth_v);
+  TileShape shape;
+  int64_t invocation_rows = 0, unroll = 1;
+  if (device.cpu_path) {
+    invocation_rows = rows_in_registers(64, chunks(deepest, kCpuColumns) * work.sums, 32);
+    shape.rows = invocation_rows = at_least(rows, invocation_rows);
+    while (chunks(deepest, 4 * unroll) > 16) unroll *= 2;
+  } else {
+    invocation_rows = rows_in_registers(16, chunks(deepest, kGpuColumns) * work.sums, 8);
+    invocation_rows = at_least(chunks(rows, kGpuRowGroups), invocation_rows);
+    shape.rows = kGpuRowGroups * invocation_rows;
+  }
+  const bool wide = work.depth % (4 * unroll) == 0 && work.depth_v % (4 * unroll) == 0;
+  for (const int64_t value : {invocation_rows, work.depth, work.depth_v, int64_t{wide}, unroll})
+    shape.constants.push_back(static_cast<uint32_t>(value));
+  if (device.cpu_path)
+    shape.loops_per_tile = 1 + work.products * chunks(deepest, 4 * unroll) + 8 * work.sums;
+  return shape;
+}
+
+int64_t cpu_column_tiles(int64_t rows) {
+  return chunks(std::min(rows, kMaxAttentionSegment), kCpuColumns);
+}
+
+}  // namespace lemnos

@@ -1,0 +1,191 @@
+#include "ops/linear/gemm.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/linear/gemm.params.h"
+#include "ops/linear/gemm_reduce.params.h"
+#include "ops/linear/gemm_tiles.h"
+
+namespace lemnos {
+namespace {
+
+constexpr int64_t kChunk = 64;
+enum Grouping : uint32_t { kNone = 0, kRows = 1, kReduction = 2 };
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+uint32_t u32(int64_t value) {
+  LEMNOS_CHECK(value >= 0 && value <= INT64_C(0xffffffff), "{} does not fit 32 bits", value);
+  return static_cast<uint32_t>(value);
+}
+
+Grouping grouping(const GemmCall& call) {
+  if (!call.offsets) return kNone;
+  return call.layout == GemmLayout::tn ? kReduction : kRows;
+}
+
+/// Shaders index elements with 31 bits.
+void check_extent(const char* what, int64_t rows, int64_t columns, int64_t row_stride) {
+  LEMNOS_CHECK(row_stride >= columns, "{}: rows of {} at a stride of {}", what, columns,
+               row_stride);
+  LEMNOS_CHECK(rows * row_stride < INT64_C(0x7fffffff), "{}: {} rows at a stride of {}", what, rows,
+               row_stride);
+}
+
+void check(const GemmCall& call) {
+  LEMNOS_CHECK(call.m > 0 && call.n > 0 && call.k > 0, "gemm {}x{}x{}", call.m, call.n, call.k);
+  const bool tn = call.layout == GemmLayout::tn, nt = call.layout == GemmLayout::nt;
+  check_extent("gemm A", tn ? call.k : call.m, tn ? call.m : call.k, call.row_stride_a);
+  check_extent("gemm B", nt ? call.n : call.k, nt ? call.k : call.n, call.row_stride_b);
+  check_extent("gemm C", call.m, call.n, call.row_stride_c);
+  LEMNOS_CHECK(call.b_dtype != DType::i32);
+  LEMNOS_CHECK(!call.offsets || call.groups > 0, "a grouped gemm of {} groups", call.groups);
+  LEMNOS_CHECK(call.a.byte_offset % 4 == 0 && call.b.byte_offset % 4 == 0 &&
+               call.c.byte_offset % 4 == 0);
+}
+
+bool multiple_of_4(std::initializer_list<int64_t> values) {
+  return std::all_of(values.begin(), values.end(), [](int64_t value) { return value % 4 == 0; });
+}
+bool aligned(const std::optional<BufferRef>& ref) { return !ref || ref->byte_offset % 16 == 0; }
+
+/// Whether the kernels may move four neighbours at once: the row starts must be aligned and no
+/// group of four may cross the edge. Values start at multiples of 16 bytes.
+struct Vectors {
+  explicit Vectors(const GemmCall& call) {
+    const bool tn = call.layout == GemmLayout::tn, nt = call.layout == GemmLayout::nt;
+    a = aligned(call.a) && multiple_of_4({call.row_stride_a, tn ? call.m : call.k});
+    b = aligned(call.b) &&
+        multiple_of_4({call.row_stride_b, nt ? call.k : call.n, call.group_stride});
+    c = aligned(call.c) && aligned(call.addend) &&
+        multiple_of_4({call.row_stride_c, call.n, call.group_stride});
+  }
+  bool a, b, c;
+};
+
+GemmParams params_of(const GemmCall& call) {
+  const Grouping grouped = grouping(call);
+  GemmParams params{};
+  params.m = u32(call.m);
+  params.n = u32(call.n);
+  params.k = u32(call.k);
+  params.row_stride_a = u32(call.row_stride_a);
+  params.row_stride_b = u32(call.row_stride_b);
+  params.row_stride_c = u32(call.row_stride_c);
+  params.scale = call.scale;
+  params.has_bias = call.bias ? 1 : 0;
+  params.chunks_per_split = u32(ceil_div(call.k, kChunk));
+  params.groups = u32(call.groups);
+  params.group_bytes_b = grouped == kRows ? u32(call.group_stride * byte_size(call.b_dtype)) : 0;
+  params.z_bytes_c = grouped == kReduction ? u32(call.group_stride * 4) : 0;
+  return params;
+}
+
+struct Tiling {
+  std::string shader;
+  uint32_t rows, columns;
+  std::vector<uint32_t> constants;
+  bool short_last_step;  // the kernel's own rule for K_TAIL
+};
+
+KernelCall product(const GemmCall& call, const GemmParams& params, int64_t splits,
+                   const Tiling& tiling) {
+  const Grouping grouped = grouping(call);
+  const Vectors vec(call);
+  std::vector<uint32_t> constants = {static_cast<uint32_t>(call.layout),
+                                     grouped,
+                                     vec.a,
+                                     vec.b,
+                                     vec.c,
+                                     tiling.short_last_step || grouped == kReduction,
+                                     call.addend.has_value()};
+  constants.insert(constants.end(), tiling.constants.begin(), tiling.constants.end());
+  const int64_t row_tiles =
+      grouped == kRows ? call.m / tiling.rows + call.groups : ceil_div(call.m, tiling.rows);
+  const int64_t column_tiles = ceil_div(call.n, tiling.columns);
+  const int64_t copies = grouped == kReduction ? call.groups : splits;
+  LEMNOS_CHECK(row_tiles <= 65535 && column_tiles <= 65535 && copies <= 65535, "gemm {}x{}x{}",
+               call.m, call.n, call.k);
+  return kernel(format("{}.{}", tiling.shader, name_of(call.b_dtype)), params,
+                {call.a, call.b, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c),
+                 call.offsets.value_or(call.c)},
+                {u32(row_tiles), u32(column_tiles), u32(copies)}, std::move(constants));
+}
+
+KernelCall reduce(const GemmCall& call, BufferRef partial, int64_t splits) {
+  GemmReduceParams params{};
+  params.m = u32(call.m);
+  params.n = u32(call.n);
+  params.row_stride_c = u32(call.row_stride_c);
+  params.splits = u32(splits);
+  params.scale = call.scale;
+  params.has_bias = call.bias ? 1 : 0;
+  params.has_addend = call.addend ? 1 : 0;
+  LEMNOS_CHECK(splits * call.m * call.n < INT64_C(0x7fffffff), "gemm {}x{}x{} in {} splits", call.m,
+               call.n, call.k, splits);
+  return kernel("gemm_reduce", params,
+                {partial, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c)},
+                flat_groups(call.m * call.n, 64));
+}
+
+/// Each split writes its own plain product into the workspace; the epilogue follows in `reduce`.
+std::vector<KernelCall> split_product(const GemmCall& call, int64_t splits, const Tiling& tiling) {
+  LEMNOS_CHECK(call.workspace.has_value(), "gemm {}x{}x{} needs a workspace", call.m, call.n,
+               call.k);
+  GemmCall part = call;
+  part.c = *call.workspace;
+  part.row_stride_c = call.n;
+  part.scale = 1.0f;
+  part.bias.reset();
+  part.addend.reset();
+  GemmParams params = params_of(part);
+  params.chunks_per_split = u32(ceil_div(ceil_div(call.k, kChunk), splits));
+  params.z_bytes_c = u32(call.m * call.n * 4);
+  return {product(part, params, splits, tiling), reduce(call, *call.workspace, splits)};
+}
+
+std::vector<KernelCall> gemm_tiled(const GemmCall& call, const Tiling& tiling) {
+  check(call);
+  const int64_t splits = gemm_splits(call);
+  if (splits > 1) return split_product(call, splits, tiling);
+  return {product(call, params_of(call), 1, tiling)};
+}
+
+Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
+  LEMNOS_CHECK(tile.bm / tile.rm % tile.lm == 0 && tile.bn / tile.rn % (32 / tile.lm) == 0 &&
+                   tile.bm * tile.bk / 4 % tile.threads() == 0 &&
+                   tile.bn * tile.bk / 4 % tile.threads() == 0 && kChunk % tile.bk == 0 &&
+                   tile.bk % tile.unroll == 0,
+               "gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
+  return {"gemm_gpu",
+          tile.bm,
+          tile.bn,
+          {tile.threads(), tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm, tile.unroll},
+          call.k % tile.bk != 0};
+}
+
+Tiling cpu_tiling_of(const GemmCall& call) {
+  const Vectors vec(call);
+  const bool tail = call.k % 4 != 0;
+  const bool plain = vec.a && vec.b && vec.c && !tail && grouping(call) != kReduction;
+  const GemmCpuTile tile = choose_gemm_cpu_tile(call, plain);
+  return {"gemm_cpu", tile.rows, 32 * tile.column_blocks, {tile.rows, tile.column_blocks}, tail};
+}
+
+}  // namespace
+
+int64_t gemm_workspace_bytes(const GemmCall& call) {
+  const int64_t splits = gemm_splits(call);
+  return splits > 1 ? splits * call.m * call.n * 4 : 0;
+}
+
+std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile) {
+  return gemm_tiled(call, tiling_of(call, tile));
+}
+
+std::vector<KernelCall> gemm(const GemmCall& call, const DeviceProfile& device) {
+  if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call));
+  return gemm_with_tile(call, choose_gemm_tile(call, device));
+}
+
+}  // namespace lemnos

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/linear/gemm.h"
+
+namespace lemnos {
+
+/// How the GPU kernel cuts a product up; never changes a bit of the result (see gemm_gpu.comp).
+struct GemmTile {
+  uint32_t bm, bn, bk;  // of a workgroup
+  uint32_t rm, rn;      // of an invocation
+  uint32_t lm;          // of 32 neighbouring invocations, those along M
+  uint32_t unroll;      // steps of bk in one loop body; bk is the fastest on large tiles
+  uint32_t threads() const { return bm / rm * (bn / rn); }
+  uint32_t shared_bytes() const { return (bm + bn) * bk * 4; }
+};
+
+/// The same for lavapipe: rows and 32-column blocks of a workgroup.
+struct GemmCpuTile {
+  uint32_t rows, column_blocks;
+};
+
+/// Every tile worth measuring on a new GPU, the default first.
+std::span<const GemmTile> gemm_tile_candidates();
+GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device);
+/// `plain`: the kernel needs none of its code for odd shapes, which takes lavapipe long to compile.
+GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain);
+
+/// The order table: into how many runs of whole 64-chunks K is cut. For nn and nt a function of n
+/// and k alone, so that a row's bits do not depend on how many rows there are; for tn (a weight
+/// gradient, where m and n are the weight's) also of m.
+int64_t gemm_splits(const GemmCall& call);
+
+/// `gemm` with the GPU kernel and a given tile, for benchmarks and tests.
+std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile);
+
+}  // namespace lemnos

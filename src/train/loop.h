@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "train/session.h"
+#include "train/training_checkpoint.h"
+
+namespace lemnos::train {
+
+/// Steps the engine through the sampler's windows; logs, saves, stops.
+class Loop {
+ public:
+  Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler);
+
+  /// Continues after a checkpoint's step.
+  void resume(TrainerState state);
+  TrainResult run(const std::function<bool()>& interrupted);
+
+ private:
+  void train_window();
+  void after_step(const Engine::WindowResult& result, int64_t supervised, double learning_rate);
+  void log_metrics(double grad_norm, double learning_rate);
+  void save();
+  bool save_is_due() const;
+
+  const Prepared& prepared_;
+  Engine& engine_;
+  data::Sampler& sampler_;
+  LrSchedule schedule_;
+  AdamWSettings adamw_;
+  TrainerState state_;
+  int64_t logging_steps_;
+  int64_t save_steps_;
+  int64_t last_saved_ = -1;
+  double last_loss_ = 0;
+  int64_t timed_tokens_ = 0;  // since the last log
+  int64_t first_step_ = 0;    // of this process
+  std::chrono::steady_clock::time_point started_, last_log_;
+};
+
+}  // namespace lemnos::train

@@ -1,0 +1,132 @@
+#include "train/session.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "io/file.h"
+#include "train/loop.h"
+#include "train/training_checkpoint.h"
+#include "train/weights.h"
+#include "vk/device.h"
+
+namespace lemnos::train {
+namespace {
+
+std::string device_selector(const TrainConfig& config) {
+  if (config.device) return *config.device;
+  return config.use_cpu ? "cpu" : "";
+}
+
+void check_memory(const EnginePlan& plan, const TrainConfig& config, const DeviceProfile& device) {
+  const int64_t limit = config.memory_limit ? config.memory_limit->bytes : device.memory_bytes;
+  if (limit > 0 && plan.peak_bytes() > limit)
+    fail(ErrorKind::out_of_memory,
+         "the run needs {:.2f} GiB of device memory and {} {:.2f} GiB; lower per_device_train_batch_size or max_length "
+         "(`lemnos plan` shows where the memory goes)",
+         static_cast<double>(plan.peak_bytes()) / (1 << 30), config.memory_limit ? "memory_limit allows" : device.name + " has",
+         static_cast<double>(limit) / (1 << 30));
+}
+
+void fill_weights(Engine& engine, const Prepared& p) {
+  const auto seed = static_cast<uint64_t>(p.config.seed);
+  if (p.weights)
+    load_weights(engine.storage(), engine.graph(), p.identity.model, *p.weights);
+  else
+    initialise_weights(engine.storage(), engine.graph(), p.identity.model, seed);
+  if (p.identity.adapter) initialise_adapter(engine.storage(), engine.graph(), seed);
+}
+
+std::optional<std::filesystem::path> checkpoint_to_resume(const TrainConfig& config) {
+  if (!config.resume_from_checkpoint) return std::nullopt;
+  if (*config.resume_from_checkpoint != "auto") return std::filesystem::path(*config.resume_from_checkpoint);
+  auto newest = newest_checkpoint(config.output_dir);
+  if (!newest) log_info("no complete checkpoint in {}: starting from the beginning", config.output_dir);
+  return newest;
+}
+
+void refuse_used_folder(const TrainConfig& config) {
+  if (config.resume_from_checkpoint || !newest_checkpoint(config.output_dir)) return;
+  fail(ErrorKind::usage, "{} holds checkpoints of an earlier run; continue it with --resume-from-checkpoint auto, or choose another output_dir",
+       config.output_dir);
+}
+
+void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
+  Json applied = to_json(p.config);
+  Json targets = Json::array();
+  for (const ModuleInfo& module : plan.targets) targets.push_back(module.name);
+  applied.set("model_type", p.identity.model.family->model_type);
+  applied.set("target_modules", std::move(targets));
+  if (p.identity.adapter) applied.set("lora_r", p.identity.adapter->lora.r);
+  applied.set("trainable_parameters", plan.trainable_parameters);
+  applied.set("base_parameters", plan.base_parameters);
+  applied.set("peak_bytes", plan.peak_bytes());
+  applied.set("device", device.info().name);
+  applied.set("driver", device.info().driver);
+  applied.set("kernels", device.cpu_path() ? "cpu" : "gpu");
+  applied.set("version", LEMNOS_VERSION);
+  applied.set("data", data::to_json(p.dataset.report));
+  write_file_atomic(std::filesystem::path(p.config.output_dir) / "applied.json", applied.dump(2) + "\n");
+}
+
+void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
+  log_info("device: {} ({})", device.info().name, device.info().driver);
+  log_info("training {} of {} parameters{}, {} steps, {:.2f} GiB of device memory", plan.trainable_parameters,
+           plan.base_parameters, p.setup.lora ? format(" (LoRA r={} on {} modules)", p.setup.lora->r, plan.targets.size()) : std::string(),
+           p.total_steps, static_cast<double>(plan.peak_bytes()) / (1 << 30));
+}
+
+}  // namespace
+
+TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted) {
+  const Prepared prepared = prepare(std::move(config));
+  refuse_used_folder(prepared.config);
+  const std::unique_ptr<vk::Device> device = vk::Device::open(device_selector(prepared.config));
+  const DeviceProfile profile = profile_of(*device);
+  EnginePlan plan = plan_engine(prepared.setup, profile);
+  check_memory(plan, prepared.config, profile);
+  log_plan(prepared, plan, *device);
+  with_io_errors([&] { std::filesystem::create_directories(prepared.config.output_dir); });
+  write_applied(prepared, plan, *device);
+
+  Engine engine(*device, prepared.setup, std::move(plan));
+  fill_weights(engine, prepared);
+  data::Sampler sampler(prepared.dataset, prepared.sampling);
+  Loop loop(prepared, engine, sampler);
+  if (const auto checkpoint = checkpoint_to_resume(prepared.config)) {
+    loop.resume(load_checkpoint(*checkpoint, engine, prepared.identity, learning_settings(prepared)));
+    log_info("resumed from {}", checkpoint->string());
+  }
+  const TrainResult result = loop.run(interrupted);
+  if (!result.interrupted) {
+    publish_model_files(prepared.config.output_dir, engine, prepared.identity);
+    log_info("wrote {} to {}", prepared.identity.adapter ? "the adapter" : "the model", prepared.config.output_dir);
+  }
+  return result;
+}
+
+PlanReport plan_training(TrainConfig config, const DeviceProfile& device) {
+  const Prepared prepared = prepare(std::move(config));
+  return {plan_engine(prepared.setup, device), prepared.total_steps, prepared.setup.buckets};
+}
+
+Json to_json(const PlanReport& report) {
+  Json out, kinds = Json::object(), targets = Json::array(), buckets = Json::array();
+  for (const auto& [kind, bytes] : report.plan.bytes_by_kind()) kinds.set(kind, bytes);
+  for (const ModuleInfo& module : report.plan.targets) targets.push_back(module.name);
+  for (const Bucket& bucket : report.buckets) {
+    Json shape = Json::array();
+    shape.push_back(bucket.rows);
+    shape.push_back(bucket.length);
+    buckets.push_back(std::move(shape));
+  }
+  out.set("peak_bytes", report.plan.peak_bytes());
+  out.set("by_kind", std::move(kinds));
+  out.set("trainable", report.plan.trainable_parameters);
+  out.set("base_parameters", report.plan.base_parameters);
+  out.set("targets", std::move(targets));
+  out.set("buckets", std::move(buckets));
+  out.set("steps", report.total_steps);
+  out.set("recompute_layers", 0);
+  return out;
+}
+
+}  // namespace lemnos::train

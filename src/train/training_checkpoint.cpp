@@ -1,0 +1,164 @@
+#include "train/training_checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "io/atomic_dir.h"
+#include "io/file.h"
+#include "train/weights.h"
+
+namespace lemnos::train {
+namespace {
+
+constexpr int64_t kFormat = 1;
+
+/// States that an optimizer step leaves behind.
+std::vector<const Value*> moments(const Graph& graph) {
+  std::vector<const Value*> found;
+  for (const ValueId id : graph.of_kind(ValueKind::state))
+    if (graph[id].name.starts_with("adam/")) found.push_back(&graph[id]);
+  return found;
+}
+
+void write_moments(const std::filesystem::path& folder, Engine& engine) {
+  std::vector<TensorSource> sources;
+  for (const Value* value : moments(engine.graph()))
+    sources.push_back({{value->name, FileDType::F32, value->type.shape},
+                       [&engine, name = value->name](const ByteSink& sink) { sink(engine.storage().read(name)); }});
+  write_checkpoint(folder, sources, {.stem = "optimizer"});
+}
+
+void read_moments(const std::filesystem::path& folder, Engine& engine) {
+  const Checkpoint stored = Checkpoint::open(folder, "optimizer");
+  for (const Value* value : moments(engine.graph())) {
+    const TensorView& view = stored.view(value->name);
+    if (view.dtype != FileDType::F32 || view.shape != value->type.shape)
+      fail(ErrorKind::corrupt_input, "{}: {} is not the moment of this run's parameter", folder.string(), value->name);
+    engine.storage().write(value->name, view.bytes);
+  }
+}
+
+Json state_json(const TrainerState& state) {
+  Json out;
+  out.set("format", kFormat);
+  out.set("global_step", state.global_step);
+  out.set("epoch", state.epoch);
+  out.set("max_steps", state.max_steps);
+  out.set("log_history", state.history);
+  out.set("cursor", state.cursor);
+  out.set("settings", state.settings);
+  out.set("logged_loss_sum", state.logged_loss_sum);
+  out.set("logged_tokens", state.logged_tokens);
+  return out;
+}
+
+TrainerState parse_state(const std::filesystem::path& file) {
+  const Json json = Json::parse(read_file(file), file.string());
+  if (json.at("format").as_integer() != kFormat)
+    fail(ErrorKind::unsupported, "{}: format {}, this program reads {}", file.string(), json.at("format").as_integer(), kFormat);
+  TrainerState state;
+  state.global_step = json.at("global_step").as_integer();
+  state.epoch = json.at("epoch").as_number();
+  state.max_steps = json.at("max_steps").as_integer();
+  state.history = json.at("log_history");
+  state.cursor = json.at("cursor");
+  state.settings = json.at("settings");
+  state.logged_loss_sum = json.at("logged_loss_sum").as_number();
+  state.logged_tokens = json.at("logged_tokens").as_integer();
+  return state;
+}
+
+void refuse_changed_settings(const std::filesystem::path& checkpoint, const Json& saved, const Json& now) {
+  std::string changed;
+  for (const auto& [key, value] : now.as_object()) {
+    const Json* before = saved.find(key);
+    if (before == nullptr || !(*before == value))
+      changed += format("\n  {}: {} in the checkpoint, {} now", key, before ? before->dump() : "absent", value.dump());
+  }
+  if (!changed.empty())
+    fail(ErrorKind::usage, "cannot resume from {} with other settings:{}\nUse the same settings, or start a new run.",
+         checkpoint.string(), changed);
+}
+
+std::optional<int64_t> step_of(const std::filesystem::path& folder) {
+  const std::string name = folder.filename().string();
+  constexpr std::string_view kPrefix = "checkpoint-";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return step;
+}
+
+/// (step, folder) of complete checkpoints, ascending.
+std::vector<std::pair<int64_t, std::filesystem::path>> complete_checkpoints(const std::filesystem::path& run_folder) {
+  std::vector<std::pair<int64_t, std::filesystem::path>> found;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder, absent)) {
+    const auto step = step_of(entry.path());
+    if (!step || !entry.is_directory()) continue;
+    if (is_complete(entry.path()))
+      found.emplace_back(*step, entry.path());
+    else
+      log_warning("{} is not complete and is passed over", entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+std::filesystem::path checkpoint_folder(const std::filesystem::path& run_folder, int64_t step) {
+  return run_folder / format("checkpoint-{}", step);
+}
+
+void save_checkpoint(const std::filesystem::path& run_folder, Engine& engine, const RunIdentity& identity,
+                     const TrainerState& state) {
+  AtomicDir folder(checkpoint_folder(run_folder, state.global_step));
+  write_model_files(folder.stage(), engine, identity);
+  write_moments(folder.stage(), engine);
+  write_file_atomic(folder.stage() / "trainer_state.json", state_json(state).dump(2) + "\n");
+  folder.commit();
+}
+
+std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& run_folder) {
+  std::error_code absent;
+  std::vector<std::filesystem::path> names;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder, absent))
+    if (step_of(entry.path())) names.push_back(entry.path());
+  for (const auto& name : names) recover_atomic_dir(name);
+  const auto found = complete_checkpoints(run_folder);
+  if (found.empty()) return std::nullopt;
+  return found.back().second;
+}
+
+TrainerState load_checkpoint(const std::filesystem::path& checkpoint, Engine& engine, const RunIdentity& identity,
+                             const Json& settings) {
+  if (!is_complete(checkpoint))
+    fail(ErrorKind::corrupt_input, "{} is not a complete checkpoint of this program", checkpoint.string());
+  verify_complete(checkpoint);
+  TrainerState state = parse_state(checkpoint / "trainer_state.json");
+  refuse_changed_settings(checkpoint, state.settings, settings);
+  if (identity.adapter)
+    load_adapter(engine.storage(), engine.graph(), Checkpoint::open_adapter(checkpoint));
+  else
+    load_weights(engine.storage(), engine.graph(), identity.model, Checkpoint::open(checkpoint));
+  read_moments(checkpoint, engine);
+  return state;
+}
+
+void rotate_checkpoints(const std::filesystem::path& run_folder, int64_t keep, int64_t newest) {
+  auto found = complete_checkpoints(run_folder);
+  // Steps beyond the newest belong to another run that used this folder; they are left alone.
+  std::erase_if(found, [&](const auto& entry) { return entry.first > newest; });
+  for (size_t i = 0; i + static_cast<size_t>(keep) < found.size(); ++i) {
+    with_io_errors([&] { std::filesystem::remove_all(found[i].second); });
+    log_debug("removed {}", found[i].second.string());
+  }
+}
+
+}  // namespace lemnos::train

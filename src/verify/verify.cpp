@@ -1,0 +1,219 @@
+#include "verify/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "graph/autodiff.h"
+#include "io/checkpoint.h"
+#include "io/checkpoint_writer.h"
+#include "io/temporary_dir.h"
+#include "io/tensor_codec.h"
+#include "models/model_builder.h"
+#include "peft/adapter_config.h"
+#include "runtime/profile.h"
+#include "train/engine.h"
+#include "train/weights.h"
+#include "verify/reference.h"
+
+namespace lemnos {
+namespace {
+
+using Named = std::map<std::string, std::vector<float>>;
+
+std::vector<float> floats_of(std::span<const std::byte> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+class Run {
+ public:
+  Run(vk::Device& device, const Reference& reference, const VerifyOptions& options)
+      : reference_(reference), setup_(make_setup(reference)), engine_(make_engine(device, options)) {
+    load_weights(engine_.storage(), engine_.graph(), setup_.model, Checkpoint::open(reference.folder / "model"));
+    if (setup_.lora)
+      load_adapter(engine_.storage(), engine_.graph(), Checkpoint::open_adapter(reference.folder / "adapter"));
+    if (setup_.lora) frozen_ = export_parameters(false);
+  }
+
+  Named compute(std::vector<double>& loss) {
+    Named ours;
+    if (!reference_.given_gradients) ours["logits"] = engine_.logits(reference_.batch);
+    for (int64_t step = 1; step <= reference_.steps; ++step) {
+      run_window(step);
+      if (step == 1 && !reference_.given_gradients)
+        for (auto& [name, values] : gradients()) ours["grad/" + name] = std::move(values);
+      if (!reference_.given_gradients)
+        loss.push_back(engine_.result().loss_sum / static_cast<double>(std::max<int64_t>(1, reference_.batch.supervised)));
+      engine_.update();
+      for (auto& [name, values] : export_parameters(setup_.lora.has_value()))
+        ours[format("step{}/{}", step, name)] = std::move(values);
+    }
+    return ours;
+  }
+
+  double base_drift() {
+    if (!setup_.lora) return 0;
+    double drift = 0;
+    for (const auto& [name, now] : export_parameters(false))
+      for (size_t i = 0; i < now.size(); ++i)
+        drift = std::max(drift, std::abs(static_cast<double>(now[i]) - static_cast<double>(frozen_.at(name)[i])));
+    return drift;
+  }
+
+ private:
+  static EngineSetup make_setup(const Reference& reference) {
+    EngineSetup setup;
+    setup.model = read_model_config(reference.folder / "model" / "config.json");
+    if (reference.stage == "lora") setup.lora = read_adapter_config(reference.folder / "adapter" / "adapter_config.json").lora;
+    setup.decay_all = true;
+    setup.want_logits = !reference.given_gradients;
+    data::Batch batch = batch_of(reference);
+    const auto segments = static_cast<int64_t>(segment_lengths(batch).size());
+    setup.buckets = {{batch.rows, batch.length, segments}};
+    return setup;
+  }
+
+  /// The optimizer alone has no batch; any will do, its gradients are overwritten.
+  static data::Batch batch_of(const Reference& reference) {
+    if (!reference.given_gradients) return reference.batch;
+    return {.rows = 1, .length = 2, .input_ids = {0, 0}, .labels = {0, 0}, .positions = {0, 1}, .segments = {0, 0}, .supervised = 1};
+  }
+
+  Engine make_engine(vk::Device& device, const VerifyOptions& options) {
+    return Engine(device, setup_, plan_engine(setup_, profile_of(device)), {.gpu_path = options.gpu_path});
+  }
+
+  void run_window(int64_t step) {
+    const data::Batch batch = batch_of(reference_);
+    StepParams params;
+    params.set_optimizer(reference_.adamw, reference_.learning_rate, step, /*max_norm=*/0.0);
+    params.set_loss_scale(batch.supervised);
+    engine_.begin_window();
+    engine_.micro(batch, params);
+    if (!reference_.given_gradients) return;
+    for (const ValueId id : engine_.graph().of_kind(ValueKind::parameter)) {
+      const Value& value = engine_.graph()[id];
+      if (!value.trainable || !engine_.graph().find(gradient_name(value.name)).valid()) continue;
+      for (const DiskSlice& slice : disk_layout(setup_.model, value.name, value.type.shape)) {
+        const TensorView* given = reference_.tensors.find(format("given/{}/{}", step, slice.name));
+        if (given == nullptr) fail(ErrorKind::corrupt_input, "the bundle has no given/{}/{}", step, slice.name);
+        engine_.storage().write(gradient_name(value.name), given->bytes, slice.first_element * 4);
+      }
+    }
+  }
+
+  Named gradients() {
+    Named found;
+    for (const ValueId id : engine_.graph().of_kind(ValueKind::parameter)) {
+      const Value& value = engine_.graph()[id];
+      if (!engine_.graph().find(gradient_name(value.name)).valid()) continue;
+      const std::vector<float> whole = floats_of(engine_.storage().read(gradient_name(value.name)));
+      const std::vector<DiskSlice> slices = is_adapter_parameter(value.name)
+                                                ? std::vector<DiskSlice>{{value.name, value.type.shape, 0}}
+                                                : disk_layout(setup_.model, value.name, value.type.shape);
+      for (const DiskSlice& slice : slices) {
+        const auto first = whole.begin() + slice.first_element;
+        found[slice.name].assign(first, first + element_count(slice.shape));
+      }
+    }
+    return found;
+  }
+
+  /// Through files, as a user would get them.
+  Named export_parameters(bool adapter) {
+    const TemporaryDir folder("lemnos-verify");
+    const char* stem = adapter ? "adapter_model" : "model";
+    write_checkpoint(folder.path(), tensor_sources(engine_.storage(), engine_.graph(), setup_.model, adapter),
+                     {.stem = stem});
+    const Checkpoint written = Checkpoint::open(folder.path(), stem);
+    Named found;
+    for (const std::string_view name : written.names()) found[std::string(name)] = decode_f32(written.view(name));
+    return found;
+  }
+
+  const Reference& reference_;
+  EngineSetup setup_;
+  Engine engine_;
+  Named frozen_;
+};
+
+ComparedTensor compared(const Reference& reference, const std::string& name, std::vector<float> ours) {
+  ComparedTensor tensor{.name = name, .ours = std::move(ours)};
+  const TensorView& hf = *reference.tensors.find(name);
+  tensor.hf = decode_f32(hf);
+  if (const TensorView* truth = reference.tensors.find("truth/" + name)) tensor.truth = decode_f64(*truth);
+  if (tensor.ours.size() != tensor.hf.size())
+    fail(ErrorKind::corrupt_input, "{} has {} elements in the bundle and {} here", name, tensor.hf.size(), tensor.ours.size());
+  if (name != "logits") return tensor;
+  const size_t vocabulary = tensor.hf.size() / reference.counted_tokens.size();
+  for (const bool counted : reference.counted_tokens) tensor.counted.insert(tensor.counted.end(), vocabulary, counted);
+  return tensor;
+}
+
+bool is_result(const std::string& name) {
+  return name == "logits" || name.starts_with("grad/") || name.starts_with("step");
+}
+
+bool all_green(const VerifyReport& report) {
+  bool green = report.missing.empty() && report.additional.empty() && report.base_drift == 0 && !report.kinds.empty();
+  for (const KindFigures& kind : report.kinds)
+    green = green && kind.gate1.value_or(true) && kind.gate2.value_or(true) && (kind.gate1 || kind.gate2);
+  return green;
+}
+
+}  // namespace
+
+VerifyReport verify_reference(vk::Device& device, const std::filesystem::path& bundle, const VerifyOptions& options) {
+  const Reference reference = open_reference(bundle);
+  VerifyReport report{.name = reference.name, .device = device.info().name};
+  Run run(device, reference, options);
+  Named ours = run.compute(report.loss);
+  report.hf_loss = reference.loss;
+  report.base_drift = run.base_drift();
+  for (const std::string& name : reference.names("")) {
+    if (!is_result(name)) continue;
+    const auto found = ours.find(name);
+    if (found == ours.end()) {
+      report.missing.push_back(name);
+      continue;
+    }
+    report.tensors.push_back(figures_of(compared(reference, name, std::move(found->second))));
+    ours.erase(found);
+  }
+  for (const auto& [name, values] : ours) report.additional.push_back(name);
+  report.kinds = judge(report.tensors, {.tiny = reference.fixture == "tiny" || reference.fixture.empty(),
+                                        .stock = reference.profile == "stock",
+                                        .optimizer_alone = reference.given_gradients,
+                                        .learning_rate = reference.learning_rate});
+  report.ok = all_green(report);
+  return report;
+}
+
+Json to_json(const VerifyReport& report) {
+  const auto list = [](const auto& items, auto convert) {
+    Json out = Json::array();
+    for (const auto& item : items) out.push_back(convert(item));
+    return out;
+  };
+  const auto text = [](const std::string& s) { return Json(s); };
+  const auto number = [](double x) { return Json(x); };
+  Json out;
+  out.set("ok", report.ok);
+  out.set("name", report.name);
+  out.set("device", report.device);
+  out.set("kinds", list(report.kinds, [](const KindFigures& k) { return to_json(k); }));
+  out.set("tensors", list(report.tensors, [](const TensorFigures& t) { return to_json(t); }));
+  out.set("missing", list(report.missing, text));
+  out.set("additional", list(report.additional, text));
+  out.set("base_drift", report.base_drift);
+  out.set("loss", list(report.loss, number));
+  out.set("hf_loss", list(report.hf_loss, number));
+  return out;
+}
+
+}  // namespace lemnos

@@ -1,0 +1,298 @@
+#include "ops/linear/gemm.h"
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "base/format.h"
+#include "ops/linear/gemm_tiles.h"
+#include "support/device.h"
+#include "support/kernel_runner.h"
+#include "runtime/profile.h"
+
+namespace lemnos {
+namespace {
+
+constexpr double kHalfUlp = 1.0 / (1 << 24);
+
+std::vector<float> random_values(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(static_cast<int32_t>(random())) * 0x1p-31f;
+  return values;
+}
+
+/// A product on the host, its inputs and what surrounds the result in memory.
+struct Problem {
+  GemmLayout layout = GemmLayout::nt;
+  int64_t m = 1, n = 1, k = 1;
+  int64_t padding = 0;  // elements between the rows of A, B and C
+  int64_t offset = 0;   // elements before A, B and C
+  DType b_dtype = DType::f32;
+  float scale = 1.0f;
+  bool bias = false;
+  bool addend = false;  // C itself
+  std::vector<int32_t> offsets;
+
+  bool tn() const { return layout == GemmLayout::tn; }
+  bool nt() const { return layout == GemmLayout::nt; }
+  int64_t groups() const { return std::max<int64_t>(1, static_cast<int64_t>(offsets.size()) - 1); }
+  int64_t stride_a() const { return (tn() ? m : k) + padding; }
+  int64_t stride_b() const { return (nt() ? k : n) + padding; }
+  int64_t stride_c() const { return n + padding; }
+  int64_t size_a() const { return (tn() ? k : m) * stride_a(); }
+  int64_t size_b() const { return (nt() ? n : k) * stride_b(); }
+  int64_t size_c() const { return m * stride_c(); }
+  int64_t copies_of_b() const { return tn() ? 1 : groups(); }
+  int64_t copies_of_c() const { return tn() ? groups() : 1; }
+};
+
+struct Data {
+  std::vector<float> a, b, c, bias;
+  std::vector<uint16_t> b_half;
+};
+
+float widen(DType dtype, uint16_t bits) {
+  if (dtype == DType::bf16) return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(mantissa), -24)
+                              : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+Data make_data(const Problem& p) {
+  Data data;
+  data.a = random_values(static_cast<size_t>(p.offset + p.size_a()), 1);
+  data.b = random_values(static_cast<size_t>(p.offset + p.size_b() * p.copies_of_b()), 2);
+  data.c = random_values(static_cast<size_t>(p.offset + p.size_c() * p.copies_of_c()), 3);
+  data.bias = random_values(static_cast<size_t>(p.n), 4);
+  if (p.b_dtype == DType::f32) return data;
+  std::mt19937 random(5);
+  for (float& value : data.b) {  // sign, small exponents and denormals, any mantissa
+    const uint16_t bits = p.b_dtype == DType::bf16
+                              ? static_cast<uint16_t>((random() & 0x80ff) | 0x3f00)
+                              : static_cast<uint16_t>(random() & 0xbbff);
+    data.b_half.push_back(bits);
+    value = widen(p.b_dtype, bits);
+  }
+  return data;
+}
+
+std::vector<float> run_on_device(const Problem& p, const Data& data, const DeviceProfile& profile,
+                                 const GemmTile* tile = nullptr) {
+  test::KernelRunner runner;
+  GemmCall call;
+  call.layout = p.layout;
+  call.m = p.m, call.n = p.n, call.k = p.k;
+  call.b_dtype = p.b_dtype;
+  call.a = {runner.add(data.a), p.offset * 4};
+  call.b = {p.b_dtype == DType::f32 ? runner.add(data.b) : runner.add(data.b_half),
+            p.offset * byte_size(p.b_dtype)};
+  call.c = {runner.add(data.c), p.offset * 4};
+  call.row_stride_a = p.stride_a(), call.row_stride_b = p.stride_b(),
+  call.row_stride_c = p.stride_c();
+  call.scale = p.scale;
+  if (p.bias) call.bias = BufferRef{runner.add(data.bias)};
+  if (p.addend) call.addend = call.c;
+  if (!p.offsets.empty()) {
+    call.offsets = BufferRef{runner.add(p.offsets)};
+    call.groups = p.groups();
+    call.group_stride = p.tn() ? p.size_c() : p.size_b();
+  }
+  if (const int64_t bytes = gemm_workspace_bytes(call); bytes > 0)
+    call.workspace = BufferRef{runner.add(std::vector<std::byte>(static_cast<size_t>(bytes)))};
+  runner.run(tile != nullptr ? gemm_with_tile(call, *tile) : gemm(call, profile));
+  return runner.read<float>(call.c.value, data.c.size());
+}
+
+struct Range {
+  int64_t begin, end;
+};
+
+/// Rows of A and C (nn, nt) or of the reduction (tn) that belong to group g.
+Range group_range(const Problem& p, int64_t g) {
+  if (p.offsets.empty()) return {0, p.tn() ? p.k : p.m};
+  return {p.offsets[static_cast<size_t>(g)], p.offsets[static_cast<size_t>(g) + 1]};
+}
+
+/// Checks one element against double, within the bound of the order of sums: 64 roundings in a
+/// chunk, one for each chunk, some for the epilogue.
+void check_element(const Problem& p, const Data& data, const std::vector<float>& got, int64_t g,
+                   int64_t row, int64_t column) {
+  const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+  const Range sum_range = p.tn() ? group_range(p, g) : Range{0, p.k};
+  double sum = 0, magnitude = 0;
+  for (int64_t k = sum_range.begin; k < sum_range.end; ++k) {
+    const int64_t ia = p.tn() ? k * p.stride_a() + row : row * p.stride_a() + k;
+    const int64_t ib = p.nt() ? column * p.stride_b() + k : k * p.stride_b() + column;
+    const double product = static_cast<double>(data.a[at(p.offset + ia)]) *
+                           data.b[at(p.offset + ib + (p.tn() ? 0 : g * p.size_b()))];
+    sum += product;
+    magnitude += std::abs(product);
+  }
+  const int64_t ic = p.offset + (p.tn() ? g * p.size_c() : 0) + row * p.stride_c() + column;
+  const double rest = (p.bias ? data.bias[at(column)] : 0.0) + (p.addend ? data.c[at(ic)] : 0.0);
+  const double expected = p.scale * sum + rest;
+  const double roundings = static_cast<double>(std::min<int64_t>(p.k, 64) + (p.k + 63) / 64 + 8);
+  const double bound =
+      kHalfUlp * (roundings * std::abs(p.scale) * magnitude + 4 * std::abs(rest)) + 1e-37;
+  ASSERT_NEAR(got[at(ic)], expected, bound)
+      << "group " << g << " row " << row << " column " << column;
+}
+
+void check_problem(const Problem& p, const DeviceProfile& profile, const GemmTile* tile = nullptr) {
+  SCOPED_TRACE(format("layout {} {}x{}x{} padding {} offset {} {} groups {}",
+                      static_cast<int>(p.layout), p.m, p.n, p.k, p.padding, p.offset,
+                      name_of(p.b_dtype), p.groups()));
+  const Data data = make_data(p);
+  const std::vector<float> got = run_on_device(p, data, profile, tile);
+  std::vector<bool> written(got.size());
+  for (int64_t g = 0; g < p.groups(); ++g) {
+    const Range rows = p.tn() ? Range{0, p.m} : group_range(p, g);
+    for (int64_t row = rows.begin; row < rows.end; ++row)
+      for (int64_t column = 0; column < p.n; ++column) {
+        check_element(p, data, got, g, row, column);
+        if (testing::Test::HasFatalFailure()) return;
+        written[static_cast<size_t>(p.offset + (p.tn() ? g * p.size_c() : 0) + row * p.stride_c() +
+                                    column)] = true;
+      }
+  }
+  for (size_t i = 0; i < got.size(); ++i)
+    ASSERT_TRUE(written[i] || got[i] == data.c[i]) << "written outside of C at " << i;
+}
+
+class GemmTest : public test::DeviceTest, public testing::WithParamInterface<bool> {
+ protected:
+  DeviceProfile profile() {
+    DeviceProfile profile = profile_of(device());
+    if (GetParam() && !profile.cpu_path) return profile;
+    profile.cpu_path = GetParam();
+    return profile;
+  }
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (!IsSkipped() && !HasFatalFailure() && GetParam() && !profile_of(device()).cpu_path)
+      GTEST_SKIP() << "the CPU kernels are for lavapipe";
+  }
+};
+
+constexpr GemmLayout kLayouts[] = {GemmLayout::nn, GemmLayout::nt, GemmLayout::tn};
+
+TEST_P(GemmTest, OddShapesAreRightInEveryLayout) {
+  for (const GemmLayout layout : kLayouts) {
+    check_problem({.layout = layout}, profile());
+    check_problem({.layout = layout, .m = 5, .n = 7, .k = 3}, profile());
+    check_problem({.layout = layout, .m = 25, .n = 65, .k = 67}, profile());
+    check_problem({.layout = layout, .m = 70, .n = 33, .k = 129, .scale = -0.5f, .bias = true},
+                  profile());
+  }
+}
+
+TEST_P(GemmTest, AlignedShapesTheEpilogueAndStridesAreRight) {
+  for (const GemmLayout layout : kLayouts) {
+    check_problem({.layout = layout,
+                   .m = 52,
+                   .n = 100,
+                   .k = 192,
+                   .scale = 2.0f,
+                   .bias = true,
+                   .addend = true},
+                  profile());
+    check_problem(
+        {.layout = layout, .m = 28, .n = 40, .k = 68, .padding = 4, .offset = 8, .addend = true},
+        profile());
+    check_problem({.layout = layout, .m = 28, .n = 40, .k = 68, .padding = 3, .offset = 1},
+                  profile());
+  }
+}
+
+TEST_P(GemmTest, LongSumsAreSplit) {
+  for (const GemmLayout layout : kLayouts) {
+    const Problem problem{
+        .layout = layout, .m = 17, .n = 16, .k = 1100, .scale = 0.5f, .bias = true, .addend = true};
+    EXPECT_GT(gemm_splits({.layout = layout, .m = 17, .n = 16, .k = 1100}), 1);
+    check_problem(problem, profile());
+  }
+}
+
+TEST_P(GemmTest, HalfPrecisionWeightsWidenExactly) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const GemmLayout layout : {GemmLayout::nn, GemmLayout::nt}) {
+      check_problem({.layout = layout, .m = 20, .n = 72, .k = 64, .b_dtype = dtype}, profile());
+      check_problem({.layout = layout, .m = 9, .n = 35, .k = 37, .b_dtype = dtype}, profile());
+    }
+}
+
+TEST_P(GemmTest, GroupsUseTheirOwnWeightsAndAnEmptyOneGivesZeros) {
+  const std::vector<int32_t> offsets = {0, 1, 1, 30, 61};
+  for (const GemmLayout layout : kLayouts) {
+    const bool tn = layout == GemmLayout::tn;
+    check_problem(
+        {.layout = layout, .m = tn ? 12 : 61, .n = 36, .k = tn ? 61 : 68, .offsets = offsets},
+        profile());
+    check_problem({.layout = layout,
+                   .m = tn ? 11 : 61,
+                   .n = 34,
+                   .k = tn ? 61 : 70,
+                   .addend = true,
+                   .offsets = offsets},
+                  profile());
+  }
+}
+
+TEST_P(GemmTest, ARowsBitsDoNotDependOnTheOtherRows) {
+  for (const GemmLayout layout : {GemmLayout::nn, GemmLayout::nt})
+    for (const int64_t n : {40, 300}) {
+      Problem many{.layout = layout, .m = 100, .n = n, .k = 516, .bias = true};
+      const Data data = make_data(many);
+      const std::vector<float> all = run_on_device(many, data, profile());
+      EXPECT_EQ(run_on_device(many, data, profile()), all);
+      for (const int64_t m : {1, 7, 30}) {
+        Problem few = many;
+        few.m = m;
+        const std::vector<float> first = run_on_device(few, data, profile());
+        for (size_t i = 0; i < static_cast<size_t>(m * n); ++i)
+          ASSERT_EQ(std::bit_cast<uint32_t>(first[i]), std::bit_cast<uint32_t>(all[i]))
+              << m << " at " << i;
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, GemmTest, testing::Values(true, false),
+                         [](const auto& path) { return path.param ? "Cpu" : "Gpu"; });
+
+using GemmTileTest = test::DeviceTest;
+
+TEST_F(GemmTileTest, TheTileOfLargeProductsIsRightAcrossItsEdges) {
+  const GemmTile tile = gemm_tile_candidates().front();
+  check_problem({.layout = GemmLayout::nt, .m = 130, .n = 132, .k = 100}, profile_of(device()),
+                &tile);
+  check_problem({.layout = GemmLayout::tn, .m = 130, .n = 131, .k = 100}, profile_of(device()),
+                &tile);
+}
+
+using ColumnSumTest = test::DeviceTest;
+
+TEST_F(ColumnSumTest, MatchesDoubleAndAddsToWhatIsThere) {
+  for (const int64_t m : {1, 33, 256, 257, 1000}) {
+    const int64_t n = 70;
+    const std::vector<float> x = random_values(static_cast<size_t>(m * n), 6),
+                             before = random_values(70, 7);
+    test::KernelRunner runner;
+    const ValueId x_id = runner.add(x), y_id = runner.add(before);
+    const auto bytes = static_cast<size_t>(std::max<int64_t>(4, column_sum_workspace_bytes(m, n)));
+    const BufferRef workspace{runner.add(std::vector<std::byte>(bytes))};
+    runner.run(
+        column_sum(m, n, {x_id}, {y_id}, BufferRef{y_id}, workspace, profile_of(device())));
+    const std::vector<float> y = runner.read<float>(y_id, 70);
+    for (size_t j = 0; j < 70; ++j) {
+      double sum = before[j], magnitude = std::abs(before[j]);
+      for (size_t i = j; i < x.size(); i += 70) sum += x[i], magnitude += std::abs(x[i]);
+      ASSERT_NEAR(y[j], sum, 50 * kHalfUlp * magnitude) << m << " rows, column " << j;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lemnos
