@@ -22,10 +22,10 @@ SEED = 20240607
 # Every code point of the blocks in use, and some of the rest.
 SCALARS = [c for c in range(0x33500) if not 0xD800 <= c < 0xE000] + list(range(0x33500, 0xE0000, 997)) + list(range(0xE0000, 0xE0200)) + list(range(0xE0200, 0x110000, 997))
 CLASSES = (
-    [rf"\p{{{name}}}" for name in "L Lu Ll Lt Lm Lo LC M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs C Cc Cf Cn Co".split()]
-    + [rf"\p{{{name}}}" for name in "Alphabetic White_Space Arabic Cyrillic Devanagari Greek Han Hangul Hebrew Hiragana Katakana Latin Thai".split()]
+    [rf"\p{{{name}}}" for name in "L Lu Ll Lt Lm Lo LC M Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs C Cc Cf Cn Co".split()]
+    + [rf"\p{{{name}}}" for name in "White_Space Arabic Cyrillic Devanagari Greek Han Hangul Hebrew Hiragana Katakana Latin Thai".split()]
     + [rf"\{letter}" for letter in "wWsSdDhHRvnt"]
-    + [r"[^\s\p{L}\p{N}]", r"[^\S\r\n]", r"[\W\d]", r"[\P{L}a]", r"[^\P{L}a]", r"[\p{L}\p{M}&&[^\p{Han}]]", r"[[:alpha:][:digit:]]", r"[[:space:]]", "(?i:[sk])", "(?i:a)", ".", "(?m:.)", r"[+\-a-]"]
+    + [r"[^\s\p{L}\p{N}]", r"[^\S\r\n]", r"[\W\d]", r"[\P{L}a]", r"[^\P{L}a]", r"[\p{L}\p{M}&&[^\p{Han}]]", r"[[:digit:]_]", r"[\w]", r"[[:space:]]", "(?i:[sk])", "(?i:a)", ".", "(?m:.)", r"[+\-a-]"]
 )
 PRE_TOKENIZERS = [
     pre_tokenizers.Digits(individual_digits=True),

@@ -61,10 +61,11 @@ TEST(Regex, CharactersOfUnicode16AreKnown) {
 
 TEST(Regex, UnknownConstructsAreRefusedByName) {
   for (const char* pattern :
-       {R"(\p{Klingon})", R"(\X)",      R"(\G)",          R"(\1)",       R"((?~abc))",
-        R"((?x)a)",       R"((?<n>a))", R"([[:punct:]])", R"((?i:ss))",  "(?i:\u00df)",
-        R"((?i:\p{Lu}))", R"(a{2}?)",   R"([a[^b]c])",    R"((a)",       R"(a))",
-        R"(*)",           R"(\xff)",    R"([)",           R"(a(?i)b|c)", R"((*FAIL))"}) {
+       {R"(\p{Klingon})", R"(\p{Mn})",      R"(\X)",      R"(\G)",          R"(\1)",
+        R"((?~abc))",     R"((?x)a)",       R"((?<n>a))", R"([[:punct:]])", R"((?i:ss))",
+        "(?i:\u00df)",    R"((?i:\p{Lu}))", R"(a{2}?)",   R"([a[^b]c])",    R"((a)",
+        R"(a))",          R"(*)",           R"(\xff)",    R"([)",           R"(a(?i)b|c)",
+        R"((*FAIL))"}) {
     try {
       const Regex regex(pattern);
       ADD_FAILURE() << pattern;

@@ -13,14 +13,18 @@ using Ids = std::vector<int32_t>;
 
 Json parse(const std::string& text) { return Json::parse(text, "test"); }
 
+void set_all(Json& json, const Json& fields) {
+  for (const auto& [key, value] : fields.as_object()) json.set(key, value);
+}
+
 /// a b c ab " " with one merge; further fields are set from `fields`.
 Json small_tokenizer(const std::string& fields = "{}", const std::string& model_fields = "{}") {
   Json json = parse(
       R"({"added_tokens":[],"normalizer":null,"pre_tokenizer":null,"post_processor":null,"decoder":null,
       "model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"ab":3," ":4},"merges":["a b"]}})");
-  for (const auto& [key, value] : parse(fields).as_object()) json.set(key, value);
+  set_all(json, parse(fields));
   Json model = json.at("model");
-  for (const auto& [key, value] : parse(model_fields).as_object()) model.set(key, value);
+  set_all(model, parse(model_fields));
   json.set("model", model);
   return json;
 }

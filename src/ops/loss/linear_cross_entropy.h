@@ -22,8 +22,8 @@ int64_t loss_chunk_rows(int64_t rows, int64_t vocabulary, int64_t most_bytes);
 /// "loss_sum" (see loss_sum.h). The logits never exist as a whole.
 ///
 /// With an `autodiff` it also adds the gradients of the loss sum times step_f32[kLossScale] to
-/// `hidden`, `weight` and `bias` where they are needed: construct the Autodiff over the forward graph
-/// first, call this, then run() it. Without one (evaluation) `step_f32` may be an invalid id.
+/// `hidden`, `weight` and `bias` where they are needed: construct the Autodiff over the forward
+/// graph first, call this, then run() it. Without one (evaluation) `step_f32` may be an invalid id.
 /// `bias` may be absent. Returns the loss sum's newest value.
 ValueId linear_cross_entropy(Builder& b, ValueId hidden, ValueId weight, ValueId bias,
                              ValueId targets, ValueId step_f32, Autodiff* autodiff,
