@@ -26,7 +26,8 @@ MUST_BE_REFUSED = {"mixtral_aux_loss": "output_router_logits"}
 def main(arguments=None):
     options = parse(arguments)
     start = time.monotonic()
-    entries = load_index(options.bundles)
+    entries = [e for e in load_index(options.bundles)
+               if not options.surfaces or e["surface"] in options.surfaces]
     if not entries:
         sys.exit(f"no bundles in {options.bundles}")
     reports = judge_all(options, entries)
@@ -48,6 +49,7 @@ def parse(arguments):
     source.add_argument("--results", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, help="all reports and verdicts as one JSON")
+    parser.add_argument("--surfaces", type=lambda text: text.split(","), help="only these")
     parser.add_argument("--gpu-path", action="store_true", help="the GPU's kernels on a CPU device too")
     return parser.parse_args(arguments)
 
