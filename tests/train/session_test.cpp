@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "train/toy_run.h"
+#include "support/toy_run.h"
 #include "train/training_checkpoint.h"
 
 namespace lemnos::train {
