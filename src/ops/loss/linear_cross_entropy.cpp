@@ -11,7 +11,7 @@
 namespace lemnos {
 namespace {
 
-constexpr int64_t kRowStep = 64;
+constexpr int64_t kRowStep = 128;  // rows of the large GEMM tile
 
 struct Head {
   ValueId hidden, weight, bias, targets, step_f32;

@@ -10,11 +10,11 @@ namespace lemnos {
 struct LogitOptions {
   double scale = 1.0;
   double softcap = 0.0;
-  int64_t most_bytes = int64_t{128} << 20;  // of the logits in memory at a time
+  int64_t most_bytes = int64_t{256} << 20;  // of the logits in memory at a time
 };
 
 /// Rows of logits that are in memory at a time: as equal chunks as possible, multiples of 64 rows,
-/// each at most `most_bytes` (and 64 rows at least). A function of these numbers only.
+/// each at most `most_bytes` (and 128 rows at least). A function of these numbers only.
 int64_t loss_chunk_rows(int64_t rows, int64_t vocabulary, int64_t most_bytes);
 
 /// The language model's loss over the head's Linear: logits = hidden[N,H] weight[V,H]^T + bias,
