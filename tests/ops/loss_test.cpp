@@ -169,9 +169,9 @@ TEST(Loss, ChunksAreEvenAndFit) {
   constexpr int64_t kBytes = int64_t{128} << 20;
   EXPECT_EQ(loss_chunk_rows(100, 32, kBytes), 100);
   EXPECT_EQ(loss_chunk_rows(2048, 32'000, kBytes), 1024);
-  EXPECT_EQ(loss_chunk_rows(1100, 32'000, kBytes), 576);
+  EXPECT_EQ(loss_chunk_rows(1100, 32'000, kBytes), 640);
   EXPECT_EQ(loss_chunk_rows(4096, 262'144, kBytes), 128);
-  EXPECT_EQ(loss_chunk_rows(4096, 900'000, kBytes), 64);
+  EXPECT_EQ(loss_chunk_rows(4096, 900'000, kBytes), 128);
 }
 
 constexpr int64_t kRows = 150, kHidden = 8, kVocabulary = 12;
@@ -182,7 +182,7 @@ struct LossGraph {
   ValueId d_hidden, d_weight, d_bias;
 };
 
-/// Chunks of 64 rows at most when `most_bytes` is small.
+/// Chunks of 128 rows at most when `most_bytes` is small.
 LossGraph loss_graph(bool gradients, int64_t most_bytes, double softcap = 0.0) {
   LossGraph made;
   Builder b(made.graph);

@@ -13,7 +13,7 @@ struct LogitOptions {
   int64_t most_bytes = int64_t{256} << 20;  // of the logits in memory at a time
 };
 
-/// Rows of logits that are in memory at a time: as equal chunks as possible, multiples of 64 rows,
+/// Rows of logits that are in memory at a time: as equal chunks as possible, multiples of 128 rows,
 /// each at most `most_bytes` (and 128 rows at least). A function of these numbers only.
 int64_t loss_chunk_rows(int64_t rows, int64_t vocabulary, int64_t most_bytes);
 
