@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "graph/op.h"
 #include "support/device.h"
 #include "verify/verify.h"
 
