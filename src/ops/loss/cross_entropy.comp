@@ -24,7 +24,7 @@ PUSH(CrossEntropyParams);
 #ifdef CPU_PATH
 const uint kUnroll = 1;  // the exponentials are long: more of them take seconds to compile
 #else
-const uint kUnroll = 4;
+const uint kUnroll = 2;
 #endif
 const float kAbsent = -3.4e38;  // beyond the row's end; its exponential is 0
 const float kLowest = -1e38;    // where the lagging maximum starts: above kAbsent
