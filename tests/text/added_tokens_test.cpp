@@ -26,7 +26,8 @@ Ids encode(const std::string& added, std::string_view text,
 
 TEST(AddedTokens, IdsFollowFromTheModelNotFromTheFile) {
   const Tokenizer tokenizer = with_added(
-      R"({"id":8,"content":"X"},{"id":1,"content":"b"},{"id":5,"content":"Y"},{"id":100,"content":"Z"})");
+      R"({"id":8,"content":"X"},{"id":1,"content":"b"},{"id":5,"content":"Y"},
+          {"id":100,"content":"Z"})");
   EXPECT_EQ(tokenizer.encode("aXbYZ", false), (Ids{0, 4, 1, 5, 6}));
 }
 
@@ -69,7 +70,8 @@ TEST(SpecialTokens, RolesAndMissingTokensComeFromTheConfig) {
   TokenizerSideFiles files;
   files.tokenizer_config =
       parse(R"({"bos_token":{"__type":"AddedToken","content":"<s>","lstrip":true,"normalized":true},
-      "eos_token":"</s>","pad_token":null,"add_bos_token":true,"image_token":"<i>","additional_special_tokens":["<x>"]})");
+      "eos_token":"</s>","pad_token":null,"add_bos_token":true,"image_token":"<i>",
+      "additional_special_tokens":["<x>"]})");
   const Tokenizer tokenizer = with_added("", "null", files);
   EXPECT_EQ(tokenizer.bos_token_id(), 3);
   EXPECT_EQ(tokenizer.eos_token_id(), 4);
@@ -83,8 +85,10 @@ TEST(SpecialTokens, RolesAndMissingTokensComeFromTheConfig) {
 TEST(SpecialTokens, TheDecoderOfTheConfigOverridesFlags) {
   TokenizerSideFiles files;
   files.tokenizer_config = parse(R"({"bos_token":"<s>","added_tokens_decoder":{
-      "4":{"content":"<x>","lstrip":false,"normalized":false,"rstrip":false,"single_word":false,"special":false},
-      "3":{"content":"<s>","lstrip":true,"normalized":false,"rstrip":false,"single_word":false,"special":true}}})");
+      "4":{"content":"<x>","lstrip":false,"normalized":false,"rstrip":false,
+           "single_word":false,"special":false},
+      "3":{"content":"<s>","lstrip":true,"normalized":false,"rstrip":false,
+           "single_word":false,"special":true}}})");
   files.special_tokens_map = parse(R"({"eos_token":"a"})");
   const Tokenizer tokenizer =
       with_added(R"({"id":3,"content":"<s>","special":true})", "null", files);

@@ -20,7 +20,8 @@ void set_all(Json& json, const Json& fields) {
 /// a b c ab " " with one merge; further fields are set from `fields`.
 Json small_tokenizer(const std::string& fields = "{}", const std::string& model_fields = "{}") {
   Json json = parse(
-      R"({"added_tokens":[],"normalizer":null,"pre_tokenizer":null,"post_processor":null,"decoder":null,
+      R"({"added_tokens":[],"normalizer":null,"pre_tokenizer":null,"post_processor":null,
+          "decoder":null,
       "model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"ab":3," ":4},"merges":["a b"]}})");
   set_all(json, parse(fields));
   Json model = json.at("model");
@@ -82,7 +83,8 @@ TEST(Tokenizer, TheFrameOfSpecialTokens) {
   const std::string frame =
       R"({"post_processor":{"type":"Sequence","processors":[{"type":"ByteLevel"},
       {"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>","type_id":0}},
-      {"Sequence":{"id":"A","type_id":0}}],"pair":[],"special_tokens":{"<s>":{"id":"<s>","ids":[2],"tokens":["<s>"]}}}]}})";
+      {"Sequence":{"id":"A","type_id":0}}],"pair":[],
+      "special_tokens":{"<s>":{"id":"<s>","ids":[2],"tokens":["<s>"]}}}]}})";
   const Tokenizer tokenizer = Tokenizer::from_json(small_tokenizer(frame));
   EXPECT_EQ(tokenizer.encode("ab", true), (Ids{2, 3}));
   EXPECT_EQ(tokenizer.encode("", true), (Ids{2}));
@@ -127,8 +129,10 @@ TEST(Tokenizer, VocabularySizesAndNames) {
 
 TEST(StreamDecoder, HandsOutWholeCharactersOnly) {
   const Tokenizer tokenizer = Tokenizer::from_json(small_tokenizer(
-      R"({"decoder":{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"_"},"content":" "},
-      {"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,"stop":0}]}})",
+      R"({"decoder":{"type":"Sequence","decoders":[
+          {"type":"Replace","pattern":{"String":"_"},"content":" "},
+      {"type":"ByteFallback"},{"type":"Fuse"},
+          {"type":"Strip","content":" ","start":1,"stop":0}]}})",
       R"({"vocab":{"_a":0,"<0xC3>":1,"<0xA9>":2,"_":3},"merges":[]})"));
   StreamDecoder decoder(tokenizer, true);
   EXPECT_EQ(decoder.push(0), "a");
