@@ -5,7 +5,7 @@ from torch.overrides import TorchFunctionMode
 
 SMALLEST_MARGIN = 1e-4
 # Tokens are redrawn to this before training: two steps then cannot bring a margin under the limit.
-COMFORTABLE_MARGIN = 2e-3
+COMFORTABLE_MARGIN = 5e-3
 
 
 class ChoiceError(RuntimeError):

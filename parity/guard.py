@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 GUARDED = ("torch", "transformers", "peft", "tokenizers", "safetensors", "numpy")
 HASHED = ("transformers", "peft", "tokenizers", "safetensors")
 ADDED_BY_INSTALLER = (".pyc", "/INSTALLER", "/REQUESTED", "/RECORD", "direct_url.json")
+STANDALONE = ("check.py", "gguf_to_hf.py", "peer_train.py")  # decide no bundle
 NAMED = ("torch", "transformers", "peft", "tokenizers", "safetensors")
 
 
@@ -48,13 +49,13 @@ def check():
 
 
 def fingerprint():
-    """SHA-256 over the imported transformers and peft sources and our own oracle sources."""
+    """SHA-256 over the imported transformers and peft sources and our own that decide a bundle."""
     digest = hashlib.sha256()
     for package in ("transformers", "peft"):
         for path, content in sorted(_imported_hashes(package).items()):
             digest.update(f"{path} {content}\n".encode())
     for path in sorted(HERE.rglob("*.py")):
-        if "tests" not in path.parts:
+        if "tests" not in path.parts and path.name not in STANDALONE:
             digest.update(f"{path.relative_to(HERE)} {_sha256(path)}\n".encode())
     digest.update(json.dumps(versions(), sort_keys=True).encode())
     return digest.hexdigest()

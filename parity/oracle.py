@@ -109,17 +109,19 @@ class _Group:
         return self.path(profile)
 
     def _move_away_from_ties(self, model, batch):
-        """Redraws tokens at which a top-k is nearly tied, first ones first since later ones depend
-        on them. Returns how many, which the reference records."""
+        """Redraws tokens at which a top-k is nearly tied, the first of each row at a time since later
+        ones depend on it. Returns how many, which the reference records."""
         rng = generator("redraw", self.surface.name, self.fixture, self.stage, self.seed)
         vocab = model.config.vocab_size
-        for redrawn in range(LARGEST_REDRAW):
+        redrawn = 0
+        while redrawn < LARGEST_REDRAW:
             gaps = Runner(model, batch).choices().gaps.numpy().reshape(batch.input_ids.shape)
             near = (gaps < COMFORTABLE_MARGIN) & batch.valid()
             if not near.any():
                 return redrawn
-            row, column = np.argwhere(near)[0]
-            batch.redraw(row, column, rng, vocab)
+            for row in np.flatnonzero(near.any(axis=1)):
+                batch.redraw(row, near[row].argmax(), rng, vocab)
+                redrawn += 1
         raise OracleError(f"top-k still nearly tied after {LARGEST_REDRAW} redrawn tokens")
 
     def _check_conditioning(self, noise):

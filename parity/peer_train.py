@@ -118,7 +118,9 @@ def train(torch, options, model, batches):
     trainable = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trainable, lr=options.lr, betas=(0.9, 0.999), eps=1e-8,
                                   weight_decay=0.0)
-    schedule = get_scheduler(options.schedule, optimizer, num_warmup_steps=options.warmup_steps,
+    # Plain "constant" would ignore the warm-up.
+    name = "constant_with_warmup" if options.schedule == "constant" else options.schedule
+    schedule = get_scheduler(name, optimizer, num_warmup_steps=options.warmup_steps,
                              num_training_steps=options.steps)
     run = torch.compile(model) if options.compile else model
     history, seconds = [], []

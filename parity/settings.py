@@ -8,6 +8,7 @@ threads) is either off here or an error.
 import importlib.util
 import os
 import sys
+import warnings
 
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
@@ -55,6 +56,7 @@ def enforce():
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    warnings.simplefilter("ignore", FutureWarning)  # of Transformers' own internals
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float32)
     torch.set_flush_denormal(False)

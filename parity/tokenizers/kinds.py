@@ -14,7 +14,7 @@ DEEPSEEK = [
 O200K = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 KIMI = r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-ODD = r"\bw\w+\b|[\W\d]\w|[^\S\n]{2,}|\h{,4}[^\w\s]|\u0041[\x{42}-\x{5A}]*|(?<=\d)\D|(?m:\\.)|[[:alpha:]-]+?|^\P{L}|\p{^L}$"
+ODD = r"\bw\w+\b|[\W\d]\w|[^\S\n]{2,}|\h{,4}[^\w\s]|\u0041[\x{42}-\x{5A}]*|(?<=\d)\D|(?m:\\.)|[[:digit:]-]+?|^\P{L}|\p{^L}$"
 
 ADDED = [
     AddedToken("<|special|>", special=True),

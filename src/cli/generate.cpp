@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/prompt_rows.h"
 #include "generate/decoder.h"
 #include "generate/sampling.h"
 #include "io/file.h"
@@ -93,25 +94,81 @@ Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int
   return out;
 }
 
-int run_generate(const Arguments& arguments) {
-  const Loaded loaded = load(arguments);
+Json document_of(const Generated& out, size_t prompt_tokens) {
+  Json document, ids = Json::array();
+  for (const int32_t id : out.ids) ids.push_back(int64_t{id});
+  document.set("text", out.text);
+  document.set("ids", std::move(ids));
+  document.set("prompt_tokens", static_cast<int64_t>(prompt_tokens));
+  document.set("stopped_by", out.ended ? "eos" : "max_new_tokens");
+  return document;
+}
+
+int continue_prompt(const Arguments& arguments, const Loaded& loaded, int64_t most) {
   const std::vector<int32_t> prompt = loaded.tokenizer.encode(arguments.at("--prompt"), true);
   if (prompt.empty()) fail(ErrorKind::usage, "--prompt is empty and the tokenizer adds no token of its own");
-  const int64_t most = arguments.integer("--max-new-tokens", 128, 1, 1 << 20);
   const SamplingOptions sampling = sampling_of(arguments);
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
   const auto decoder = make_decoder(*device, loaded, static_cast<int64_t>(prompt.size()) + most);
   const Generated out = generate(*decoder, loaded, prompt, most, sampling, !arguments.json());
-  if (arguments.json()) {
-    Json document, ids = Json::array();
-    for (const int32_t id : out.ids) ids.push_back(int64_t{id});
-    document.set("text", out.text);
-    document.set("ids", std::move(ids));
-    document.set("prompt_tokens", static_cast<int64_t>(prompt.size()));
-    document.set("stopped_by", out.ended ? "eos" : "max_new_tokens");
-    print_json(document);
-  }
+  if (arguments.json()) print_json(document_of(out, prompt.size()));
   return 0;
+}
+
+std::vector<std::vector<int32_t>> encode_prompts(const std::vector<PromptRow>& rows, const Tokenizer& tokenizer) {
+  std::vector<std::vector<int32_t>> prompts;
+  for (const PromptRow& row : rows) {
+    prompts.push_back(tokenizer.encode(row.prompt, true));
+    if (prompts.back().empty())
+      fail(ErrorKind::usage, "the prompt of row {} is empty and the tokenizer adds no token of its own", prompts.size());
+  }
+  return prompts;
+}
+
+int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
+  size_t longest = 0;
+  for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
+  return static_cast<int64_t>(longest);
+}
+
+/// One line per row as soon as it is there, then one with the counts; --json: one document of both.
+int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most) {
+  const std::vector<PromptRow> rows = read_prompt_rows(arguments.at("--prompts"));
+  const std::vector<std::vector<int32_t>> prompts = encode_prompts(rows, loaded.tokenizer);
+  const auto device = vk::Device::open(arguments.get("--device").value_or(""));
+  const auto decoder = make_decoder(*device, loaded, longest_of(prompts) + most);
+  SamplingOptions sampling = sampling_of(arguments);
+  Json results = Json::array(), counts;
+  int64_t expected = 0, matches = 0;
+  for (size_t i = 0; i < rows.size(); ++i, ++sampling.seed) {
+    decoder->reset();
+    Json line;
+    line.set("prompt", rows[i].prompt);
+    line.set("text", generate(*decoder, loaded, prompts[i], most, sampling, false).text);
+    if (rows[i].completion) {
+      const bool match = line.at("text").as_string() == *rows[i].completion;
+      line.set("match", match);
+      ++expected, matches += match;
+    }
+    if (!arguments.json()) print_line(line.dump()), std::fflush(stdout);
+    results.push_back(std::move(line));
+  }
+  counts.set("rows", static_cast<int64_t>(rows.size()));
+  counts.set("with_completion", expected);
+  counts.set("matches", matches);
+  if (!arguments.json()) return print_line(counts.dump()), 0;
+  counts.set("results", std::move(results));
+  print_json(counts);
+  return 0;
+}
+
+int run_generate(const Arguments& arguments) {
+  if (arguments.has("--prompt") == arguments.has("--prompts"))
+    fail(ErrorKind::usage, "give one of --prompt TEXT and --prompts FILE.jsonl");
+  const Loaded loaded = load(arguments);
+  const int64_t most = arguments.integer("--max-new-tokens", 128, 1, 1 << 20);
+  return arguments.has("--prompts") ? continue_rows(arguments, loaded, most)
+                                    : continue_prompt(arguments, loaded, most);
 }
 
 }  // namespace
@@ -122,7 +179,8 @@ const Command kCommand_generate{
     .summary = "Text after a prompt, greedy or sampled",
     .options = {{"MODEL", "folder in Hugging Face layout", OptionSpec::Kind::value, true},
                 {"--adapter", "PEFT adapter folder"},
-                {"--prompt", "the text to continue", OptionSpec::Kind::value, true},
+                {"--prompt", "the text to continue"},
+                {"--prompts", "JSONL file of {\"prompt\", \"completion\"?} rows: one JSON line each, and how many match"},
                 {"--max-new-tokens", "at most this many tokens (128)"},
                 {"--temperature", "0 (greedy) or the sampling temperature"},
                 {"--top-k", "sample among the k likeliest"},

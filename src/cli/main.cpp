@@ -1,4 +1,4 @@
-#include <cstdio>
+#include <csignal>
 #include <exception>
 #include <new>
 
@@ -7,6 +7,8 @@
 #include "cli/command.h"
 
 int main(int argc, char** argv) {
+  // Beyond a file size limit, as on a full disk, write() shall fail with a message, not end the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return lemnos::cli::run(argc, argv);
   } catch (const lemnos::Error& error) {

@@ -32,6 +32,7 @@ class Parser {
   }
 
   int run(int argc, char** argv) {
+    if (argc > 1) refuse_unknown_command(argv[1]);
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -57,6 +58,17 @@ class Parser {
     added.slots.push_back(std::make_unique<Slot>(Slot{&kJson, {}, false}));
     for (const auto& slot : added.slots) add_option(*added.app, *slot);
     added_.push_back(std::move(added));
+  }
+
+  /// CLI11 would only say that a subcommand is required.
+  static void refuse_unknown_command(const std::string& word) {
+    if (word.starts_with("-")) return;
+    std::string names;
+    for (const Command* command : commands()) {
+      if (word == command->name) return;
+      names += (names.empty() ? "" : ", ") + std::string(command->name);
+    }
+    fail(ErrorKind::usage, "\"{}\" is not a command; the commands are {}", word, names);
   }
 
   static std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/philox.h"
+
 namespace lemnos::data {
 namespace {
 
@@ -12,18 +14,6 @@ uint64_t join(uint32_t low_word, uint32_t high_word) {
 }
 
 }  // namespace
-
-std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t first = uint64_t{0xD2511F53u} * counter[0];
-    const uint64_t second = uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {high(second) ^ counter[1] ^ key[0], low(second), high(first) ^ counter[3] ^ key[1],
-               low(first)};
-    key[0] += 0x9E3779B9u;
-    key[1] += 0xBB67AE85u;
-  }
-  return counter;
-}
 
 uint64_t RandomStream::next() {
   if (left_ == 0) {

@@ -8,10 +8,7 @@
 
 namespace lemnos::data {
 
-/// Philox4x32-10 (Salmon et al. 2011): ten rounds over a 128-bit counter with a 64-bit key.
-std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
-
-/// A stream of random numbers that is the same on every platform: key = seed, counter = (block,
+/// A stream of random numbers that is the same on every platform: Philox4x32-10 with key = seed, counter = (block,
 /// stream), two 64-bit numbers to a block, low word first.
 class RandomStream {
  public:

@@ -18,6 +18,11 @@ class Attrs {
  public:
   Attrs() = default;
   Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items) : items_(items) {}
+  static Attrs of(std::vector<std::pair<std::string, AttrValue>> items) {
+    Attrs made;
+    made.items_ = std::move(items);
+    return made;
+  }
 
   bool get_bool(std::string_view name) const;
   int64_t get_int(std::string_view name) const;

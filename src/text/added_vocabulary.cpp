@@ -46,11 +46,13 @@ void AddedVocabulary::add(const std::vector<AddedToken>& tokens, const Bpe& mode
     if (token.special && !token.content.empty() && special_contents_.insert(token.content).second)
       special_order_.push_back(token);
   }
-  for (const AddedToken& token : tokens) {
-    const bool is_known =
-        std::ranges::any_of(by_id_, [&](const auto& entry) { return entry.second == token; });
-    if (!token.content.empty() && !is_known) add_one(token, model);
-  }
+  for (const AddedToken& token : tokens)
+    if (!token.content.empty() && !holds(token)) add_one(token, model);
+}
+
+bool AddedVocabulary::holds(const AddedToken& token) const {
+  const auto id = ids_.find(token.content);
+  return id != ids_.end() && by_id_.at(id->second) == token;
 }
 
 void AddedVocabulary::add_one(const AddedToken& token, const Bpe& model) {
@@ -66,18 +68,20 @@ void AddedVocabulary::add_one(const AddedToken& token, const Bpe& model) {
 }
 
 void AddedVocabulary::index(const Normalizer* normalizer) {
+  const auto sought = [&](const AddedToken& token) {
+    Piece content;
+    content.text = token.content;
+    if (token.normalized && normalizer != nullptr) normalizer->normalize(content);
+    return content.text;
+  };
   std::vector<std::pair<std::string, int32_t>> raw;
   std::vector<std::pair<std::string, int32_t>> normalized;
-  for (const auto* order : {&special_order_, &plain_order_}) {
-    for (const AddedToken& token : *order) {
-      Piece content;
-      content.text = token.content;
-      if (token.normalized && normalizer != nullptr) normalizer->normalize(content);
-      (token.normalized ? normalized : raw).emplace_back(content.text, ids_.at(token.content));
-    }
-  }
+  for (const auto* order : {&special_order_, &plain_order_})
+    for (const AddedToken& token : *order)
+      (token.normalized ? normalized : raw).emplace_back(sought(token), ids_.at(token.content));
   raw_ = TokenTrie(raw);
   normalized_ = TokenTrie(normalized);
+  for (const auto& [id, token] : by_id_) decoded_[id] = sought(token);
 }
 
 void AddedVocabulary::take_match(const TokenTrie::Match& match, const Piece& piece, size_t& covered,
@@ -131,8 +135,8 @@ std::optional<int32_t> AddedVocabulary::token_to_id(std::string_view token) cons
 }
 
 const std::string* AddedVocabulary::id_to_token(int32_t id) const {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : &found->second.content;
+  const auto found = decoded_.find(id);
+  return found == decoded_.end() ? nullptr : &found->second;
 }
 
 }  // namespace lemnos

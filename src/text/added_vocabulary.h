@@ -43,11 +43,14 @@ class AddedVocabulary {
   Pieces extract(std::string_view text, const Normalizer* normalizer) const;
 
   std::optional<int32_t> token_to_id(std::string_view token) const;
+  /// The text that decoding sees: a token searched for in normalized text shows its normalized
+  /// form.
   const std::string* id_to_token(int32_t id) const;
   bool is_special(const std::string& token) const { return special_contents_.contains(token); }
   const std::map<int32_t, AddedToken>& tokens() const { return by_id_; }
 
  private:
+  bool holds(const AddedToken& token) const;
   void add_one(const AddedToken& token, const Bpe& model);
   Pieces cut(const Piece& piece, const TokenTrie& trie) const;
   void take_match(const TokenTrie::Match& match, const Piece& piece, size_t& covered,
@@ -55,6 +58,7 @@ class AddedVocabulary {
 
   std::unordered_map<std::string, int32_t> ids_;
   std::map<int32_t, AddedToken> by_id_;
+  std::unordered_map<int32_t, std::string> decoded_;
   std::vector<AddedToken> special_order_;
   std::vector<AddedToken> plain_order_;
   std::unordered_set<std::string> special_contents_;

@@ -142,8 +142,8 @@ void Bpe::Impl::read_merges(const Json& json) {
       fail(ErrorKind::corrupt_input, "tokenizer.json: merge {} lacks the prefix {}", rank + 1,
            continuing_subword_prefix);
     joined.assign(left).append(right.substr(continuing_subword_prefix.size()));
-    merges.set(pair_key(id_of(left, rank + 1), id_of(right, rank + 1)), static_cast<uint32_t>(rank),
-               static_cast<uint32_t>(id_of(joined, rank + 1)));
+    const uint64_t pair = pair_key(id_of(left, rank + 1), id_of(right, rank + 1));
+    merges.set(pair, static_cast<uint32_t>(rank), static_cast<uint32_t>(id_of(joined, rank + 1)));
   }
 }
 

@@ -11,11 +11,12 @@ namespace {
 
 /// The property White_Space and its complement. (PCRE2's `\s` also holds U+180E.)
 constexpr std::string_view kSpace =
-    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f})"
+    R"(\x{3000})";
 constexpr std::string_view kNotSpace =
     R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff})"
     R"(\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
-/// Oniguruma counts these Latin-1 numbers as word characters.
+/// Oniguruma counts these Latin-1 numbers as word characters, but not between brackets.
 constexpr std::string_view kWordExtras = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 
 struct Property {
@@ -23,6 +24,8 @@ struct Property {
   std::string_view categories;  ///< space separated; of the young characters
   std::string_view pcre2;       ///< empty: the categories themselves
 };
+/// Not here, since younger versions of Unicode changed them for older characters: Mn, Mc,
+/// Alphabetic.
 constexpr Property kProperties[] = {
     {"l", "Lu Ll Lt Lm Lo", R"(\p{L})"},
     {"letter", "Lu Ll Lt Lm Lo", R"(\p{L})"},
@@ -37,16 +40,12 @@ constexpr Property kProperties[] = {
     {"symbol", "Sm Sc Sk So", R"(\p{S})"},
     {"z", "", R"(\p{Z})"},
     {"separator", "", R"(\p{Z})"},
-    {"alpha", "Lu Ll Lt Lm Lo Nl", R"(\p{Alphabetic})"},
-    {"alphabetic", "Lu Ll Lt Lm Lo Nl", R"(\p{Alphabetic})"},
     {"digit", "Nd", R"(\p{Nd})"},
     {"lu", "Lu", ""},
     {"ll", "Ll", ""},
     {"lt", "Lt", ""},
     {"lm", "Lm", ""},
     {"lo", "Lo", ""},
-    {"mn", "Mn", ""},
-    {"mc", "Mc", ""},
     {"me", "Me", ""},
     {"nd", "Nd", ""},
     {"nl", "Nl", ""},
@@ -165,7 +164,7 @@ bool is_shorthand(char letter) {
   return std::string_view("sSdDwWhH").find(letter) != std::string_view::npos;
 }
 
-RegexSet shorthand_set(char letter, RegexTarget target) {
+RegexSet shorthand_set(char letter, bool in_brackets, RegexTarget target) {
   if (letter == 's') return {std::string(kSpace), {}};
   if (letter == 'S') return {std::string(kNotSpace), {}};
   std::string items;
@@ -174,7 +173,7 @@ RegexSet shorthand_set(char letter, RegexTarget target) {
       items = R"(\p{Nd})" + young("Nd", target);
       break;
     case 'w':
-      items = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})" + std::string(kWordExtras) +
+      items = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})" + std::string(in_brackets ? "" : kWordExtras) +
               young("Lu Ll Lt Lm Lo Mn Mc Me Nd Nl Pc", target);
       break;
     default:

@@ -21,8 +21,8 @@ struct RegexSet {
 
 /// The set of `\p{name}`; `caseless` patterns may not name properties that case folding changes.
 RegexSet property_set(std::string_view name, bool negated, bool caseless, RegexTarget target);
-/// The sets of `\s \S \d \D \w \W \h \H`, by letter.
-RegexSet shorthand_set(char letter, RegexTarget target);
+/// The sets of `\s \S \d \D \w \W \h \H`, by letter. Oniguruma's `\w` is wider outside of brackets.
+RegexSet shorthand_set(char letter, bool in_brackets, RegexTarget target);
 bool is_shorthand(char letter);
 /// `\x{...}`: safe inside and outside of brackets.
 std::string regex_literal(char32_t c);

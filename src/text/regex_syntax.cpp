@@ -154,8 +154,7 @@ void Translator::option_group() {
   bool on = true;
   for (at_ += 2; peek() != ':' && peek() != ')'; ++at_) {
     const char c = peek();
-    if (c != '-' && c != 'i' && c != 'm')
-      refuse(format("the group (?{}", c == '\0' ? ' ' : c));
+    if (c != '-' && c != 'i' && c != 'm') refuse(format("the group (?{}", c == '\0' ? ' ' : c));
     text += c == 'm' ? 's' : c;
     if (c == '-') on = false;
     if (c == 'i') caseless_ = on;
@@ -218,7 +217,7 @@ bool Translator::interval() {
 }
 
 std::string Translator::word_boundary(bool negated) const {
-  const std::string word = shorthand_set('w', target_).atom(false);
+  const std::string word = shorthand_set('w', false, target_).atom(false);
   const std::string edge = "(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + ")";
   return negated ? "(?!" + edge + ")" : "(?:" + edge + ")";
 }
@@ -227,7 +226,7 @@ void Translator::escape() {
   const char c = peek(1);
   if (is_shorthand(c)) {
     at_ += 2;
-    return atom(shorthand_set(c, target_).atom(false));
+    return atom(shorthand_set(c, false, target_).atom(false));
   }
   if (c == 'p' || c == 'P') return atom(property().atom(false));
   if (c == 'b' || c == 'B' || c == 'A' || c == 'z' || c == 'Z') {
@@ -270,8 +269,7 @@ char32_t Translator::escaped_character() {
     at_ = end + (braces ? 1 : 0);
     return value;
   }
-  if (c == '\0' || is_ascii_letter(c) || is_ascii_digit(c))
-    refuse(format("the escape \\{}", c));
+  if (c == '\0' || is_ascii_letter(c) || is_ascii_digit(c)) refuse(format("the escape \\{}", c));
   const Utf8Char read = utf8_at(in_, at_ + 1);
   at_ += 1 + read.size;
   return read.value;
@@ -293,11 +291,11 @@ RegexSet Translator::property() {
 }
 
 RegexSet Translator::posix_class() {
-  constexpr std::string_view kKnown[] = {"alpha", "digit", "space"};
+  constexpr std::string_view kKnown[] = {"digit", "space"};
   const size_t close = in_.find(":]", at_);
   const std::string_view name = close == kNone ? "" : in_.substr(at_ + 2, close - at_ - 2);
   if (std::ranges::find(kKnown, name) == std::end(kKnown))
-    refuse("a POSIX class other than alpha, digit and space");
+    refuse("a POSIX class other than digit and space");
   at_ = close + 2;
   return property_set(name, false, caseless_, target_);
 }
@@ -365,7 +363,7 @@ std::optional<RegexSet> Translator::bracket_set() {
   if (peek(1) == 'p' || peek(1) == 'P') return property();
   if (!is_shorthand(peek(1))) return std::nullopt;
   at_ += 2;
-  return shorthand_set(in_[at_ - 1], target_);
+  return shorthand_set(in_[at_ - 1], true, target_);
 }
 
 char32_t Translator::bracket_literal() {

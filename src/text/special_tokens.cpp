@@ -48,7 +48,7 @@ class Reader {
   SpecialTokens run(const Json& padding) {
     collect_named();
     for (const auto& [id, token] : declared_)
-      if (!is_known(token)) result_.to_add.push_back(token);
+      if (!is_known(id, token)) result_.to_add.push_back(token);
     for (const AddedToken& token : named_) add_missing(token);
     for (const AddedToken& token : extra_) add_missing(token);
     for (AddedToken& token : result_.to_add)
@@ -112,7 +112,9 @@ class Reader {
       for (const auto& [role, item] : extra->as_object()) named_.push_back(*read_named(&item));
   }
 
-  bool is_known(const AddedToken& token) const {
+  bool is_known(int64_t id, const AddedToken& token) const {
+    const auto same_id = id <= INT32_MAX ? known_.find(static_cast<int32_t>(id)) : known_.end();
+    if (same_id != known_.end() && same_id->second == token) return true;
     return std::ranges::any_of(known_, [&](const auto& entry) { return entry.second == token; });
   }
   bool is_named(const std::string& content) const {

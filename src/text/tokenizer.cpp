@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -17,9 +16,12 @@ namespace lemnos {
 namespace {
 
 std::string read_text_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) fail(ErrorKind::io, "cannot read {}", path.string());
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in.is_open()) fail(ErrorKind::io, "cannot read {}", path.string());
+  std::string text(static_cast<size_t>(in.tellg()), '\0');
+  in.seekg(0);
+  if (!in.read(text.data(), static_cast<std::streamsize>(text.size())))
+    fail(ErrorKind::io, "cannot read {}", path.string());
   return text;
 }
 

@@ -85,7 +85,11 @@ class Run {
   }
 
   Engine make_engine(vk::Device& device, const VerifyOptions& options) {
-    return Engine(device, setup_, plan_engine(setup_, profile_of(device)), {.gpu_path = options.gpu_path});
+    EnginePlan plan = plan_engine(setup_, profile_of(device));
+    if (options.sabotage)
+      for (auto* list : {&plan.training, &plan.logits})
+        for (PlannedGraph& planned : *list) options.sabotage(planned.graph);
+    return Engine(device, setup_, std::move(plan), {.gpu_path = options.gpu_path});
   }
 
   void run_window(int64_t step) {

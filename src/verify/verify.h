@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "graph/graph.h"
 #include "verify/gates.h"
 #include "vk/device.h"
 
@@ -23,6 +25,9 @@ struct VerifyReport {
 
 struct VerifyOptions {
   bool gpu_path = false;  // the GPU's kernels, also on a CPU device
+  /// For negative controls: damages each graph before it is recorded. A gate that stays green under
+  /// it is broken.
+  std::function<void(Graph&)> sabotage;
 };
 
 /// Runs a reference bundle: logits, every gradient, every parameter after each optimizer step (read

@@ -78,12 +78,16 @@ TEST(ConfigReader, ZeroIsARealValueUnlessItIsADropout) {
 /// The fields that Transformers 5 and 4 write for every model.
 TEST(ConfigReader, GenericFieldsAreHarmless) {
   ConfigReader config = reader(R"({
-    "_name_or_path": "x", "architectures": ["LlamaForCausalLM"], "bos_token_id": 1, "eos_token_id": [2, 3],
-    "pad_token_id": null, "chunk_size_feed_forward": 0, "dtype": "bfloat16", "torch_dtype": "float16",
-    "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "initializer_range": 0.02, "is_decoder": false,
+    "_name_or_path": "x", "architectures": ["LlamaForCausalLM"], "bos_token_id": 1,
+    "eos_token_id": [2, 3],
+    "pad_token_id": null, "chunk_size_feed_forward": 0, "dtype": "bfloat16",
+    "torch_dtype": "float16",
+    "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "initializer_range": 0.02,
+    "is_decoder": false,
     "is_encoder_decoder": false, "model_type": "llama", "output_attentions": false,
     "output_hidden_states": false, "pretraining_tp": 1, "problem_type": null, "return_dict": true,
-    "transformers_version": "5.17.0", "use_cache": true, "temperature": 1.0, "top_k": 50, "max_length": 20,
+    "transformers_version": "5.17.0", "use_cache": true, "temperature": 1.0, "top_k": 50,
+    "max_length": 20,
     "cross_attention_hidden_size": null, "add_cross_attention": false, "tie_encoder_decoder": false,
     "pruned_heads": {}, "quantization_config": null, "task_specific_params": null})");
   config.refuse_unknown();

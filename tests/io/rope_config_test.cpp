@@ -65,7 +65,8 @@ TEST(RopeConfig, Llama3AndLengths) {
 TEST(RopeConfig, YarnFields) {
   const RopeConfig rope =
       read(R"("rope_scaling":{"type":"yarn","factor":4,"beta_fast":16,"mscale":0.7,
-      "mscale_all_dim":0,"truncate":false,"original_max_position_embeddings":1024,"attention_factor":null})");
+      "mscale_all_dim":0,"truncate":false,
+      "original_max_position_embeddings":1024,"attention_factor":null})");
   EXPECT_EQ(rope.beta_fast, 16.0);
   EXPECT_EQ(rope.beta_slow, 1.0);
   EXPECT_EQ(rope.mscale, 0.7);
@@ -118,7 +119,8 @@ TEST(RopeConfig, RefusesWhatItDoesNotKnow) {
 TEST(RopeConfig, ContradictionsAreNotGuessed) {
   expect_error(ErrorKind::corrupt_input, {"contradict"}, [] {
     read(
-        R"("rope_scaling":{"type":"linear","factor":2},"rope_parameters":{"rope_type":"linear","factor":4})");
+        R"("rope_scaling":{"type":"linear","factor":2},
+            "rope_parameters":{"rope_type":"linear","factor":4})");
   });
   std::vector<std::string> notes;
   EXPECT_EQ(read(R"("rope_theta":10000,"rope_parameters":{"rope_theta":5e5})", {}, &notes).theta,
@@ -140,8 +142,10 @@ TEST(RopeConfig, WhatIsWrittenIsReadAgainInBothSpellings) {
   for (
       const char* fields :
       {R"("rope_theta":5e5)", R"("rope_scaling":{"type":"linear","factor":2.5})",
-       R"("rope_scaling":{"type":"yarn","factor":null,"mscale":0.7,"mscale_all_dim":1.0,"truncate":false})",
-       R"("rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[2.5],"attention_factor":1.1})",
+       R"("rope_scaling":{"type":"yarn","factor":null,"mscale":0.7,"mscale_all_dim":1.0,
+            "truncate":false})",
+       R"("rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[2.5],
+            "attention_factor":1.1})",
        R"("rope_scaling":{"type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4})"}) {
     const RopeConfig rope = read(fields);
     Json written = Json::object();

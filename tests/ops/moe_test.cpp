@@ -47,7 +47,8 @@ HostTensor some_experts(int64_t tokens, int64_t k, int64_t experts) {
   HostTensor chosen{{tokens, k}, {}};
   for (int64_t n = 0; n < tokens; ++n)
     for (int64_t j = 0; j < k; ++j)
-      chosen.data.push_back(static_cast<double>((n * n + 3 * n + 5 * j) % experts / 2 * 2 % experts));
+      chosen.data.push_back(
+          static_cast<double>((n * n + 3 * n + 5 * j) % experts / 2 * 2 % experts));
   return chosen;
 }
 
@@ -92,7 +93,8 @@ TEST_F(MoeOnDevice, FusedSwiglu) {
   for (const int64_t width : {1, 6, 32}) {
     OpCase test;
     test.build = [width](Builder& b) {
-      return std::vector<ValueId>{ops::swiglu_fused(b, b.input("gate_up", {5, 2 * width}, DType::f32))};
+      return std::vector<ValueId>{
+          ops::swiglu_fused(b, b.input("gate_up", {5, 2 * width}, DType::f32))};
     };
     test.values = {{"gate_up", random_tensor({5, 2 * width}, 1, -6, 6)}};
     test.wanted = {"gate_up"};
@@ -110,7 +112,8 @@ OpCase experts_case(int64_t tokens, int64_t hidden, int64_t inner, int64_t exper
     const ValueId x = b.input("x", {tokens, hidden}, DType::f32);
     const ValueId gate_up = b.parameter("gate_up_proj", up, dtype, trained);
     const ValueId down_proj = b.parameter("down_proj", down, dtype, trained);
-    const auto routing = ops::moe_route(b, b.input("logits", {tokens, experts}, DType::f32), 2, true);
+    const auto routing =
+        ops::moe_route(b, b.input("logits", {tokens, experts}, DType::f32), 2, true);
     const auto rows = ops::moe_sort(b, routing.experts, experts);
     const ValueId xs = ops::moe_gather(b, x, rows);
     const ValueId h = ops::swiglu_fused(b, ops::grouped_linear(b, xs, gate_up, rows.offsets));

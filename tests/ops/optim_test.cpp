@@ -31,7 +31,8 @@ const Profile kStock{{.eps = 1e-8, .weight_decay = 0.01},
                       0xbce5871c, 0x3edbad3a, 0x3d038ba9, 0x3d897a46, 0x3f701e15, 0xbf30b70e,
                       0xbf57c880, 0x3f74d732, 0xbe223b2a, 0x3ecd1b28, 0x3f0073b7, 0x3f58f7a3}};
 
-HostTensor step_values(const AdamWSettings& adamw, double learning_rate, int64_t step, double max_norm) {
+HostTensor step_values(const AdamWSettings& adamw, double learning_rate, int64_t step,
+                       double max_norm) {
   StepParams params;
   params.set_optimizer(adamw, learning_rate, step, max_norm);
   return {{kStepFloats}, {params.floats.begin(), params.floats.end()}};
@@ -57,7 +58,9 @@ Graph optimizer_graph() {
 
 class OptimOnDevice : public DeviceTest {
  protected:
-  std::vector<bool> paths() { return test_device().cpu_path() ? std::vector<bool>{false, true} : std::vector<bool>{true}; }
+  std::vector<bool> paths() {
+    return test_device().cpu_path() ? std::vector<bool>{false, true} : std::vector<bool>{true};
+  }
 };
 
 int64_t ordered_bits(double x) {
@@ -109,7 +112,8 @@ TEST_F(OptimOnDevice, OneStepMatchesTheInterpreter) {
 OpCase clip_case(double max_norm) {
   OpCase test;
   test.build = [](Builder& b) {
-    const std::vector<ValueId> gradients{b.input("a", {3, 5}, DType::f32), b.input("b", {9001}, DType::f32),
+    const std::vector<ValueId> gradients{b.input("a", {3, 5}, DType::f32),
+                                         b.input("b", {9001}, DType::f32),
                                          b.input("c", {4096}, DType::f32)};
     ops::clip_gradients(b, gradients, b.input("step_f32", {kStepFloats}, DType::f32));
     return std::vector<ValueId>{};
@@ -165,7 +169,8 @@ TEST(Optim, AWindowStartsWithClearedSums) {
 
 TEST(Optim, StepParamsAreRoundedOnce) {
   StepParams params;
-  params.set_optimizer({.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01}, 1e-3, 2, 1.0);
+  params.set_optimizer({.beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01}, 1e-3, 2,
+                       1.0);
   EXPECT_EQ(params.floats[kStepSize], static_cast<float>(1e-3 / (1 - 0.9 * 0.9)));
   EXPECT_EQ(params.floats[kBias2Sqrt], static_cast<float>(std::sqrt(1 - 0.999 * 0.999)));
   EXPECT_EQ(params.floats[kDecay], static_cast<float>(1 - 1e-3 * 0.01));

@@ -7,12 +7,18 @@ namespace {
 
 TEST(Utf8, EachMaximalIllFormedPartBecomesOneReplacement) {
   const std::string bad(kReplacementCharacter);
-  EXPECT_EQ(to_valid_utf8("a\xFF" "b"), "a" + bad + "b");
-  EXPECT_EQ(to_valid_utf8("\xE5\x8F"), bad);                      // a cut character
-  EXPECT_EQ(to_valid_utf8("\xE5\x8F" "x"), bad + "x");
-  EXPECT_EQ(to_valid_utf8("\xC0\x80"), bad + bad);                // overlong
-  EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), bad + bad + bad);      // a surrogate
-  EXPECT_EQ(to_valid_utf8("\xF0\x9F\x98" "a"), bad + "a");
+  EXPECT_EQ(to_valid_utf8("a\xFF"
+                          "b"),
+            "a" + bad + "b");
+  EXPECT_EQ(to_valid_utf8("\xE5\x8F"), bad);  // a cut character
+  EXPECT_EQ(to_valid_utf8("\xE5\x8F"
+                          "x"),
+            bad + "x");
+  EXPECT_EQ(to_valid_utf8("\xC0\x80"), bad + bad);            // overlong
+  EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), bad + bad + bad);  // a surrogate
+  EXPECT_EQ(to_valid_utf8("\xF0\x9F\x98"
+                          "a"),
+            bad + "a");
   EXPECT_EQ(to_valid_utf8("\xF4\x90\x80\x80"), bad + bad + bad + bad);  // beyond U+10FFFF
   EXPECT_EQ(to_valid_utf8("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
 }

@@ -1,9 +1,11 @@
 #include "ops/attention/attention_grad.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "ops/attention/attention_grad.params.h"
+#include "ops/attention/attention_sum_heads.params.h"
 #include "ops/attention/forward.h"
 #include "ops/attention/reference.h"
 #include "ops/attention/tile_shape.h"
@@ -13,13 +15,20 @@ namespace lemnos {
 namespace {
 
 enum Input { kQ, kK, kV, kTiles, kO, kStats, kGradO };
-enum Output { kGradQ, kGradK, kGradV, kDelta };
+enum Output { kGradQ, kGradK, kGradV, kDelta, kPartialK, kPartialV };
+
+/// One copy for each head of a group, for kernels that cannot wait for each other's sums.
+ValueType partials_of(const Shape& sum, int64_t group) {
+  return {{group > 1 ? group * element_count(sum) : 0}, DType::f32};
+}
 
 std::vector<ValueType> infer(const InferContext& c) {
   const Shape &q = c[kQ].shape, &k = c[kK].shape, &v = c[kV].shape;
   check_attention_shapes(q, k, v);
   LEMNOS_CHECK(c[kGradO].shape == c[kO].shape && c[kO].shape == (Shape{q[0], q[1], v[2]}));
-  return {{q, DType::f32}, {k, DType::f32}, {v, DType::f32}, {{q[0], q[1]}, DType::f32}};
+  const int64_t group = q[1] / k[1];
+  return {{q, DType::f32}, {k, DType::f32}, {v, DType::f32}, {{q[0], q[1]}, DType::f32},
+          partials_of(k, group), partials_of(v, group)};
 }
 
 void reference_row(const ReferenceContext& c, int64_t row, int64_t segment_first, int64_t head) {
@@ -70,29 +79,59 @@ int64_t heads_per_dispatch(const DispatchContext& c, const TileShape& shape, int
   return std::clamp<int64_t>(kCpuLoopLimit / loops, 1, group);
 }
 
-std::vector<KernelCall> dispatch(const DispatchContext& c) {
-  const Shape &q = c.shape_in(kQ), &k = c.shape_in(kK), &v = c.shape_in(kV);
-  const int64_t entries = c.shape_in(kTiles)[0], group = q[1] / k[1];
-  const std::vector<BufferRef> buffers{
-      c.in(kQ),     c.in(kK),      c.in(kV),       c.in(kTiles),   c.in(kO),      c.in(kStats),
-      c.in(kGradO), c.out(kDelta), c.out(kGradQ), c.out(kGradK), c.out(kGradV)};
+std::vector<BufferRef> buffers_of(const DispatchContext& c, BufferRef grad_k, BufferRef grad_v) {
+  return {c.in(kQ),     c.in(kK),     c.in(kV),      c.in(kTiles), c.in(kO), c.in(kStats),
+          c.in(kGradO), c.out(kDelta), c.out(kGradQ), grad_k,       grad_v};
+}
+
+KernelCall sum_heads(const DispatchContext& c, Output partials, Output sum, int64_t group) {
+  const int64_t count = element_count(c.shape_out(sum));
+  const AttentionSumHeadsParams params{{}, {}, static_cast<uint32_t>(count), static_cast<uint32_t>(group)};
+  return kernel("attention_sum_heads", params, {c.out(partials), c.out(sum)}, flat_groups(count, 64));
+}
+
+/// Each head of a group on its own workgroups, then the sum over the group.
+std::vector<KernelCall> key_by_head(const DispatchContext& c, const TileShape& shape, int64_t group) {
   AttentionGradParams params = make_params(c);
+  params.split_rows = static_cast<uint32_t>(c.shape_in(kK)[0]);
+  std::array<uint32_t, 3> groups = group_grid(c.shape_in(kTiles)[0] * (kAttentionTile / shape.rows), c.shape_in(kK)[1]);
+  groups[2] = static_cast<uint32_t>(group);
+  std::vector<KernelCall> calls{kernel(path_name("attention_grad_key", c.device), params,
+                                       buffers_of(c, c.out(kPartialK), c.out(kPartialV)), groups, shape.constants),
+                                sum_heads(c, kPartialK, kGradK, group), sum_heads(c, kPartialV, kGradV, group)};
+  calls.back().independent = true;
+  return calls;
+}
 
-  const TileShape by_query = tile_shape({q[2], v[2], 2, 1}, c.device);
-  check_cpu_loops(by_query, q[0]);
-  std::vector<KernelCall> calls{kernel(
-      path_name("attention_grad_query", c.device), params, buffers,
-      group_grid(entries * (kAttentionTile / by_query.rows), q[1]), by_query.constants)};
-
-  const TileShape by_key = tile_shape({q[2], v[2], 2, 2}, c.device);
-  const int64_t heads = heads_per_dispatch(c, by_key, group);
+/// The heads of a group one after the other, in as few dispatches as the device allows.
+std::vector<KernelCall> key_by_group(const DispatchContext& c, const TileShape& shape, int64_t group) {
+  AttentionGradParams params = make_params(c);
+  std::vector<KernelCall> calls;
+  const int64_t heads = heads_per_dispatch(c, shape, group);
   for (int64_t first = 0; first < group; first += heads) {
     params.first_head = static_cast<uint32_t>(first);
     params.end_head = static_cast<uint32_t>(std::min(first + heads, group));
-    calls.push_back(kernel(path_name("attention_grad_key", c.device), params, buffers,
-                           group_grid(entries * (kAttentionTile / by_key.rows), k[1]),
-                           by_key.constants));
+    calls.push_back(kernel(path_name("attention_grad_key", c.device), params,
+                           buffers_of(c, c.out(kGradK), c.out(kGradV)),
+                           group_grid(c.shape_in(kTiles)[0] * (kAttentionTile / shape.rows), c.shape_in(kK)[1]),
+                           shape.constants));
   }
+  return calls;
+}
+
+std::vector<KernelCall> dispatch(const DispatchContext& c) {
+  const Shape &q = c.shape_in(kQ), &k = c.shape_in(kK), &v = c.shape_in(kV);
+  const int64_t group = q[1] / k[1];
+  const TileShape by_query = tile_shape({q[2], v[2], 2, 1}, c.device);
+  check_cpu_loops(by_query, q[0]);
+  std::vector<KernelCall> calls{kernel(path_name("attention_grad_query", c.device), make_params(c),
+                                       buffers_of(c, c.out(kGradK), c.out(kGradV)),
+                                       group_grid(c.shape_in(kTiles)[0] * (kAttentionTile / by_query.rows), q[1]),
+                                       by_query.constants)};
+  const TileShape by_key = tile_shape({q[2], v[2], 2, 2}, c.device);
+  const bool split = !c.device.cpu_path && group > 1;
+  for (KernelCall& call : split ? key_by_head(c, by_key, group) : key_by_group(c, by_key, group))
+    calls.push_back(std::move(call));
   return calls;
 }
 

@@ -19,5 +19,7 @@ struct AttentionGradParams {
   float scale;
   uint first_head;  // attention_grad_key: of the heads of each group that this dispatch adds
   uint end_head;
+  uint split_rows;  // not 0: workgroup z takes head z of each group alone and writes to the z-th
+                    // copy of grad_k and grad_v, which have this many rows each
 };
 LEMNOS_PARAMS_END

@@ -8,7 +8,9 @@
 // A workgroup owns kTileRows keys (x) of one key-value head (y) and visits the group's heads in
 // order and, in each, the tiles of queries from its own on, counted from the segment's first row.
 // A dispatch adds the heads [first_head, end_head) to what the one before has stored (the same bits
-// as one dispatch for all): lavapipe limits the iterations of a kernel.
+// as one dispatch for all): lavapipe limits the iterations of a kernel. On GPUs, which need more
+// workgroups than there are key-value heads, z takes one head of each group and
+// attention_sum_heads.comp adds them.
 #extension GL_GOOGLE_include_directive : require
 #ifdef CPU_PATH
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
@@ -48,8 +50,11 @@ void main() {
   const uint kv_head = gl_WorkGroupID.y, group = p.heads / p.kv_heads;
   const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last);
   const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last);
-  const Matrix to_k = Matrix(p.grad_k, k.start, k.stride, t.last);
-  const Matrix to_v = Matrix(p.grad_v, v.start, v.stride, t.last);
+  const uint copy = gl_WorkGroupID.z * p.split_rows;  // rows before this workgroup's copy
+  const Matrix to_k = Matrix(p.grad_k, k.start + copy * k.stride, k.stride, t.last);
+  const Matrix to_v = Matrix(p.grad_v, v.start + copy * v.stride, v.stride, t.last);
+  const uint first_head = p.split_rows > 0 ? gl_WorkGroupID.z : p.first_head;
+  const uint end_head = p.split_rows > 0 ? gl_WorkGroupID.z + 1 : p.end_head;
 
   const int last_query = t.segment_end - 1 - t.last >= int(p.window) ? t.last + int(p.window) - 1
                                                                     : t.segment_end - 1;
@@ -58,7 +63,7 @@ void main() {
   [[unroll]] for (uint i = 0; i < ROWS; ++i) keep[i] = 1;
   load_sums(grad_k, to_k, t.first, DEPTH);
   load_sums(grad_v, to_v, t.first, DEPTH_V);
-  for (uint head = kv_head * group + p.first_head; head < kv_head * group + p.end_head; ++head) {
+  for (uint head = kv_head * group + first_head; head < kv_head * group + end_head; ++head) {
     const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, last_query);
     const Matrix grad_o = Matrix(p.grad_o, head * DEPTH_V, p.heads * DEPTH_V, last_query);
     const int first_query = column_tile(t.first, t.segment_first);
@@ -86,6 +91,6 @@ void main() {
       accumulate(grad_k, keep, s, q, query, DEPTH);
     }
   }
-  store_sums(grad_k, to_k, t.first, DEPTH, p.end_head == group ? p.scale : 1.0);
+  store_sums(grad_k, to_k, t.first, DEPTH, p.split_rows > 0 || p.end_head == group ? p.scale : 1.0);
   store_sums(grad_v, to_v, t.first, DEPTH_V, 1.0);
 }

@@ -1,6 +1,6 @@
 #version 460
-// y[i] = x[i], for one part, y being its place in the whole. One invocation per 4 elements (the last
-// one fewer).
+// y[i] = x[i], for one part, y being its place in the whole. One invocation per 4 elements (the
+// last one fewer).
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/loss/concat_rows.params.h"

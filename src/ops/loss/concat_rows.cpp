@@ -13,7 +13,8 @@ std::vector<ValueType> infer(const InferContext& c) {
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const Shape& part = c[i].shape;
     LEMNOS_CHECK(part.size() == 2 && part[1] == c[0].shape[1], "part {}", to_string(part));
-    LEMNOS_CHECK(i + 1 == c.inputs.size() || element_count(part) % 4 == 0, "part {}", to_string(part));
+    LEMNOS_CHECK(i + 1 == c.inputs.size() || element_count(part) % 4 == 0, "part {}",
+                 to_string(part));
     rows += part[0];
   }
   return {{{rows, c[0].shape[1]}, DType::f32}};

@@ -8,8 +8,8 @@
 // Rows whose target is negative give zeros. dlogits may be logits: each element is read and written
 // by the same invocation.
 // One workgroup per row (kRowLanes is the whole group); an invocation owns every 8th (cpu) or 256th
-// (gpu) vec4, kUnroll at a time. It keeps a maximum that lags by at most 8 and the compensated sum of
-// exponentials against it, to which each vec4 adds as a tree. Two passes over the row, same order.
+// (gpu) vec4, kUnroll at a time. It keeps a maximum that lags by at most 8 and the compensated sum
+// of exponentials against it, to which each vec4 adds as a tree. Two passes over the row, same order.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/math.glsl"
@@ -24,7 +24,7 @@ PUSH(CrossEntropyParams);
 #ifdef CPU_PATH
 const uint kUnroll = 1;  // the exponentials are long: more of them take seconds to compile
 #else
-const uint kUnroll = 4;
+const uint kUnroll = 2;
 #endif
 const float kAbsent = -3.4e38;  // beyond the row's end; its exponential is 0
 const float kLowest = -1e38;    // where the lagging maximum starts: above kAbsent
@@ -89,7 +89,7 @@ void finish(uint target, float highest, float sum) {
   F32(p.losses).v[row_index()] = m_log(sum) - (x - highest);
 }
 
-void ignore_row_index() {
+void ignore_row() {
   if (row_lane() == 0) F32(p.losses).v[row_index()] = 0.0;
 }
 
@@ -99,7 +99,7 @@ void store(uint i, vec4 d) {
   if (4 * i < p.columns) store4(p.dlogits, row_index(), 4 * i, p.columns, d);
 }
 
-// The invocation that owns the target also writes the row's loss: nobody else may read that element.
+// The invocation that owns the target also writes the row's loss: nobody else may read its element.
 void finish(uint target, float highest, float sum) {
   const float inverse = m_div(1.0, sum), scale = F32(p.step).v[kLossScale];
   for (uint i = row_lane(); 4 * i < p.columns; i += kUnroll * kRowLanes) {
@@ -118,7 +118,7 @@ void finish(uint target, float highest, float sum) {
   }
 }
 
-void ignore_row_index() {
+void ignore_row() {
   for (uint i = row_lane(); 4 * i < p.columns; i += kUnroll * kRowLanes)
     [[unroll]] for (uint j = 0; j < kUnroll; ++j) store(i + j * kRowLanes, vec4(0));
   if (row_lane() == 0) F32(p.losses).v[row_index()] = 0.0;
@@ -130,7 +130,7 @@ void main() {
   if (row_index() >= p.rows) return;
   const int target = I32(p.targets).v[row_index()];
   if (target < 0) {
-    ignore_row_index();
+    ignore_row();
     return;
   }
   const RowSum mine = scan_row();

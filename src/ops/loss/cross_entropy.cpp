@@ -18,8 +18,8 @@ void check_rows(const InferContext& c) {
   const Shape &logits = c[0].shape, &targets = c[1].shape;
   const int64_t first = c.attrs.get_int("first");
   LEMNOS_CHECK(logits.size() == 2 && targets.size() == 1 && c[1].dtype == DType::i32);
-  LEMNOS_CHECK(first >= 0 && first + logits[0] <= targets[0], "rows {} + {} of {}", first, logits[0],
-               targets[0]);
+  LEMNOS_CHECK(first >= 0 && first + logits[0] <= targets[0], "rows {} + {} of {}", first,
+               logits[0], targets[0]);
   LEMNOS_CHECK(logits[1] <= kMostColumns, "a vocabulary of {}", logits[1]);
 }
 
@@ -35,7 +35,7 @@ std::vector<ValueType> infer_loss(const InferContext& c) {
 }
 
 struct Row {
-  std::vector<double> x;        // capped logits
+  std::vector<double> x;  // capped logits
   std::vector<double> softmax;
   double log_sum = 0;
 };
@@ -93,7 +93,8 @@ KernelCall call(const DispatchContext& c, std::string variant, std::vector<Buffe
 
 std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const BufferRef targets = c.in(1, 4 * c.node.attrs.get_int("first"));
-  return {call(c, c.device.cpu_path ? "cpu" : "gpu", {c.in(0), targets, c.in(2), c.out(0), c.out(1)})};
+  return {
+      call(c, c.device.cpu_path ? "cpu" : "gpu", {c.in(0), targets, c.in(2), c.out(0), c.out(1)})};
 }
 
 std::vector<KernelCall> dispatch_loss(const DispatchContext& c) {

@@ -9,8 +9,8 @@ struct CrossEntropyValues {
   ValueId losses;   // [C], unscaled, 0 for ignored rows
 };
 
-/// Cross-entropy and its gradient in one pass, for logits[C,V] of the token rows first .. first+C of
-/// `targets`[N] (i32, already shifted; negative = ignored):
+/// Cross-entropy and its gradient in one pass, for logits[C,V] of the token rows first .. first+C
+/// of `targets`[N] (i32, already shifted; negative = ignored):
 ///   x = logits, or softcap * tanh(logits / softcap) when softcap > 0
 ///   losses = log(sum exp(x)) - x[target]
 ///   dlogits = (softmax(x) - onehot(target)) * step_f32[kLossScale] * dx/dlogits

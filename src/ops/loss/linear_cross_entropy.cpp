@@ -11,7 +11,7 @@
 namespace lemnos {
 namespace {
 
-constexpr int64_t kRowStep = 64;
+constexpr int64_t kRowStep = 128;  // rows of the large GEMM tile
 
 struct Head {
   ValueId hidden, weight, bias, targets, step_f32;
@@ -19,7 +19,8 @@ struct Head {
 };
 
 /// Emits the weight's and the bias's gradients and returns the hidden rows' one, where needed.
-ValueId add_gradients(Builder& b, const Head& head, ValueId dlogits, int64_t first, Autodiff& autodiff) {
+ValueId add_gradients(Builder& b, const Head& head, ValueId dlogits, int64_t first,
+                      Autodiff& autodiff) {
   const double scale = head.options.scale;
   if (autodiff.needs(head.weight))
     autodiff.set_partial(head.weight,
@@ -53,7 +54,8 @@ ValueId linear_cross_entropy(Builder& b, ValueId hidden, ValueId weight, ValueId
     const int64_t count = std::min(most, rows - first);
     const ValueId logits = ops::linear_rows(b, hidden, weight, bias, first, count, options.scale);
     if (autodiff == nullptr) {
-      sum = ops::add_losses(b, sum, ops::cross_entropy_loss(b, logits, targets, first, options.softcap));
+      sum = ops::add_losses(b, sum,
+                            ops::cross_entropy_loss(b, logits, targets, first, options.softcap));
       continue;
     }
     const auto made = ops::cross_entropy(b, logits, targets, step_f32, first, options.softcap);

@@ -42,7 +42,8 @@ void reference(const ReferenceContext& c) {
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) {
       double sum = 0;
-      for (size_t l = 0; l < k; ++l) sum += hidden.data[(first + i) * k + l] * weight.data[j * k + l];
+      for (size_t l = 0; l < k; ++l)
+        sum += hidden.data[(first + i) * k + l] * weight.data[j * k + l];
       y.data[i * n + j] = scale * sum + (c.inputs[2] ? c.in(2).data[j] : 0.0);
     }
 }
@@ -50,8 +51,8 @@ void reference(const ReferenceContext& c) {
 std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const Shape& weight = c.shape_in(1);
   const int64_t offset = c.node.attrs.get_int("first") * weight[1] * 4;
-  GemmCall call{GemmLayout::nt, c.shape_out(0)[0], weight[0], weight[1],
-                c.in(0, offset), c.in(1), c.out(0)};
+  GemmCall call{GemmLayout::nt,  c.shape_out(0)[0], weight[0], weight[1],
+                c.in(0, offset), c.in(1),           c.out(0)};
   call.row_stride_a = call.row_stride_b = weight[1];
   call.row_stride_c = weight[0];
   call.b_dtype = c.graph.dtype(c.node.inputs[1]);
@@ -92,7 +93,8 @@ void reference_grad_weight(const ReferenceContext& c) {
   for (size_t i = 0; i < o; ++i)
     for (size_t j = 0; j < n; ++j) {
       double sum = 0;
-      for (size_t l = 0; l < m; ++l) sum += dlogits.data[l * o + i] * hidden.data[(first + l) * n + j];
+      for (size_t l = 0; l < m; ++l)
+        sum += dlogits.data[l * o + i] * hidden.data[(first + l) * n + j];
       dw.data[i * n + j] = scale * sum + (c.inputs[2] ? c.in(2).data[i * n + j] : 0.0);
     }
 }

@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kMostRows = int64_t{1} << 20;  // lavapipe's loop limit: rows / 32 iterations
 
 std::vector<ValueType> infer(const InferContext& c) {
-  LEMNOS_CHECK(c[0].shape == Shape{2} && c[1].shape.size() == 1, "losses {}", to_string(c[1].shape));
+  LEMNOS_CHECK(c[0].shape == Shape{2} && c[1].shape.size() == 1, "losses {}",
+               to_string(c[1].shape));
   LEMNOS_CHECK(c[1].shape[0] <= kMostRows, "{} losses at once", c[1].shape[0]);
   return {c[0]};
 }

@@ -4,8 +4,9 @@
 
 namespace lemnos {
 
-/// State f32 [2]: the sum of the unscaled token losses since the window began (all micro-batches), as
-/// a value and its rounding error. The host reports (v[0] + v[1]) / supervised tokens, in double.
+/// State f32 [2]: the sum of the unscaled token losses since the window began (all micro-batches),
+/// as a value and its rounding error. The host reports (v[0] + v[1]) / supervised tokens, in
+/// double.
 inline constexpr const char* kLossSumName = "loss_sum";
 
 namespace ops {

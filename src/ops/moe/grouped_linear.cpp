@@ -70,7 +70,9 @@ std::vector<KernelCall> rows_by_weight(const DispatchContext& c, GemmLayout layo
   return gemm(call, c.device);
 }
 
-std::vector<KernelCall> dispatch(const DispatchContext& c) { return rows_by_weight(c, GemmLayout::nt); }
+std::vector<KernelCall> dispatch(const DispatchContext& c) {
+  return rows_by_weight(c, GemmLayout::nt);
+}
 
 // Inputs dys, weight, offsets.
 std::vector<ValueType> infer_grad_input(const InferContext& c) {

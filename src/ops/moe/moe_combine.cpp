@@ -19,7 +19,8 @@ std::vector<ValueType> infer(const InferContext& c) {
 }
 
 void reference(const ReferenceContext& c) {
-  const auto width = static_cast<size_t>(c.in(0).shape[1]), k = static_cast<size_t>(c.in(1).shape[1]);
+  const auto width = static_cast<size_t>(c.in(0).shape[1]),
+             k = static_cast<size_t>(c.in(1).shape[1]);
   for (size_t i = 0; i < c.out(0).data.size(); ++i)
     for (size_t j = 0; j < k; ++j) {
       const size_t row = index(c.in(3).data[i / width * k + j]), slot = index(c.in(2).data[row]);
@@ -38,7 +39,8 @@ std::vector<ValueType> infer_grad(const InferContext& c) {
 }
 
 void reference_grad(const ReferenceContext& c) {
-  const auto width = static_cast<size_t>(c.in(0).shape[1]), k = static_cast<size_t>(c.in(1).shape[1]);
+  const auto width = static_cast<size_t>(c.in(0).shape[1]),
+             k = static_cast<size_t>(c.in(1).shape[1]);
   for (size_t i = 0; i < c.out(0).data.size(); ++i) {
     const size_t slot = index(c.in(2).data[i / width]);
     c.out(0).data[i] = c.in(1).data[slot] * c.in(0).data[slot / k * width + i % width];

@@ -1,8 +1,8 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
-// dweights[order[r]] = dot(ys[r], dy[order[r] / k]). kRowLanes invocations per row r; a lane adds every
-// kRowLanes-th vec4, then the tree of reduce.glsl.
+// dweights[order[r]] = dot(ys[r], dy[order[r] / k]). kRowLanes invocations per row r; a lane adds
+// every kRowLanes-th vec4, then the tree of reduce.glsl.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/reduce.glsl"

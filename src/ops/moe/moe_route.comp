@@ -1,9 +1,9 @@
 #version 460
 //! variant all
 //! variant chosen -DCHOSEN_ONLY=1
-// experts = the k largest logits of a row, equal ones by ascending expert; weights = exp(x - max) / s,
-// where s sums over all experts (all) or over the chosen ones (chosen). One invocation per row: it
-// looks k times for the largest logit after the one found last.
+// experts = the k largest logits of a row, equal ones by ascending expert;
+// weights = exp(x - max) / s, where s sums over all experts (all) or over the chosen ones (chosen).
+// One invocation per row: it looks k times for the largest logit after the one found last.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/math.glsl"

@@ -14,7 +14,8 @@ namespace {
 std::vector<ValueType> infer(const InferContext& c) {
   const Shape& logits = c[0].shape;
   const int64_t k = c.attrs.get_int("k");
-  LEMNOS_CHECK(logits.size() == 2 && k >= 1 && k <= logits[1], "top {} of {}", k, to_string(logits));
+  LEMNOS_CHECK(logits.size() == 2 && k >= 1 && k <= logits[1], "top {} of {}", k,
+               to_string(logits));
   check_iterations((k + 2) * logits[1]);
   const Shape slots{logits[0], k};
   return {{slots, DType::f32}, {slots, DType::i32}};
@@ -89,7 +90,8 @@ void reference_grad(const ReferenceContext& c) {
 
 std::vector<KernelCall> dispatch_grad(const DispatchContext& c) {
   return {kernel(variant(c, "moe_route_grad"), sizes<MoeRouteGradParams>(c),
-                 {c.in(0), c.in(1), c.in(2), c.in(3), c.out(0)}, flat_groups(c.shape_in(0)[0], 64))};
+                 {c.in(0), c.in(1), c.in(2), c.in(3), c.out(0)},
+                 flat_groups(c.shape_in(0)[0], 64))};
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ void reference(const ReferenceContext& c) {
     c.out(2).data[token * k + next[token]++] = static_cast<double>(row);
   }
   for (const double expert : experts)
-    for (size_t e = static_cast<size_t>(expert) + 1; e < c.out(1).data.size(); ++e) c.out(1).data[e] += 1;
+    for (size_t e = static_cast<size_t>(expert) + 1; e < c.out(1).data.size(); ++e)
+      c.out(1).data[e] += 1;
 }
 
 std::vector<KernelCall> dispatch(const DispatchContext& c) {

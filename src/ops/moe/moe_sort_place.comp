@@ -1,7 +1,7 @@
 #version 460
 // Gives each slot its row: after all rows of lower experts, then of earlier slots of its expert.
-// rows[n] lists token n's rows by ascending expert. One invocation per (block of 256 slots, expert);
-// those of block 0 also write offsets.
+// rows[n] lists token n's rows by ascending expert. One invocation per (block of 256 slots,
+// expert); those of block 0 also write offsets.
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/moe/moe_sort.params.h"

@@ -58,7 +58,8 @@ void reference_grad(const ReferenceContext& c) {
 }
 
 std::vector<KernelCall> dispatch_grad(const DispatchContext& c) {
-  return {call<SwigluFusedGradParams>("swiglu_fused_grad", c.shape_in(1), {c.in(0), c.in(1), c.out(0)})};
+  return {call<SwigluFusedGradParams>("swiglu_fused_grad", c.shape_in(1),
+                                      {c.in(0), c.in(1), c.out(0)})};
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ enum In : size_t { kParam, kGrad, kFirst, kSecond, kClip, kStepValues };
 
 std::vector<ValueType> infer(const InferContext& c) {
   for (const size_t i : {kGrad, kFirst, kSecond})
-    LEMNOS_CHECK(c[i] == c[kParam], "adamw {} with {}", to_string(c[kParam].shape), to_string(c[i].shape));
+    LEMNOS_CHECK(c[i] == c[kParam], "adamw {} with {}", to_string(c[kParam].shape),
+                 to_string(c[i].shape));
   LEMNOS_CHECK(c[kParam].dtype == DType::f32 && c[kClip].shape == Shape{1});
   LEMNOS_CHECK(c[kStepValues].shape == Shape{kStepFloats});
   return {c[kParam], c[kParam], c[kParam]};
@@ -42,8 +43,8 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   params.count = static_cast<uint32_t>(count);
   params.decay = c.node.attrs.get_bool("decay") ? 1 : 0;
   return {kernel("adamw", params,
-                 {c.in(kParam), c.in(kGrad), c.in(kFirst), c.in(kSecond), c.out(0), c.out(1), c.out(2),
-                  c.in(kClip), c.in(kStepValues)},
+                 {c.in(kParam), c.in(kGrad), c.in(kFirst), c.in(kSecond), c.out(0), c.out(1),
+                  c.out(2), c.in(kClip), c.in(kStepValues)},
                  flat_groups((count + 3) / 4, 64))};
 }
 

@@ -15,8 +15,8 @@ struct AdamWValues {
 /// place and with its order of roundings:
 ///   g = clip_coef * grad;  p *= 1 - lr*wd;  m += (1-b1) * (g - m);  v = b2*v + ((1-b2)*g)*g
 ///   p += (-(lr / (1-b1^t)) * m) / (sqrt(v) / sqrt(1-b2^t) + eps)
-/// The rates come from `step_f32` (step_params.h). `decay` false leaves out the decay. A clip_coef of
-/// zero (gradients that are not finite, see clip_gradients) leaves everything as it is.
+/// The rates come from `step_f32` (step_params.h). `decay` false leaves out the decay. A clip_coef
+/// of zero (gradients that are not finite, see clip_gradients) leaves everything as it is.
 AdamWValues adamw(Builder& b, ValueId parameter, ValueId grad, ValueId m, ValueId v,
                   ValueId clip_coef, ValueId step_f32, bool decay);
 
@@ -24,9 +24,10 @@ AdamWValues adamw(Builder& b, ValueId parameter, ValueId grad, ValueId m, ValueI
 
 namespace lemnos {
 
-/// Appends the window's end to section `update`: the norm and clip coefficient of all gradients, then
-/// AdamW on each parameter. Moments are the states "adam/m/<parameter>" and "adam/v/<parameter>",
-/// and step_f32 the input of that name. `decays` says which parameters weight decay applies to.
+/// Appends the window's end to section `update`: the norm and clip coefficient of all gradients,
+/// then AdamW on each parameter. Moments are the states "adam/m/<parameter>" and
+/// "adam/v/<parameter>", and step_f32 the input of that name. `decays` says which parameters weight
+/// decay applies to.
 void adamw_step(Builder& b, const std::vector<ValueId>& parameters,
                 const std::function<bool(const Value&)>& decays);
 

@@ -30,7 +30,8 @@ void adamw_step(Builder& b, const std::vector<ValueId>& parameters,
 std::vector<ValueId> parameters_with_gradients(const Graph& graph) {
   std::vector<ValueId> found;
   for (const ValueId id : graph.of_kind(ValueKind::parameter))
-    if (graph[id].trainable && graph.find(gradient_name(graph[id].name)).valid()) found.push_back(id);
+    if (graph[id].trainable && graph.find(gradient_name(graph[id].name)).valid())
+      found.push_back(id);
   return found;
 }
 

@@ -1,9 +1,9 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
-// norm = sqrt(sum of the partial sums); coef = min(1, max_norm / (norm + 1e-6)), 1 when max_norm <= 0
-// and 0 when the norm is not finite. One workgroup; an invocation owns every 8th (cpu) or 256th (gpu)
-// group of four partial sums; rounding errors are kept (reduce.glsl).
+// norm = sqrt(sum of the partial sums); coef = min(1, max_norm / (norm + 1e-6)), 1 when
+// max_norm <= 0 and 0 when the norm is not finite. One workgroup; an invocation owns every 8th (cpu)
+// or 256th (gpu) group of four partial sums; rounding errors are kept (reduce.glsl).
 #extension GL_GOOGLE_include_directive : require
 #include "ops/glsl/common.glsl"
 #include "ops/glsl/math.glsl"

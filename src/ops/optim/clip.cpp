@@ -37,7 +37,9 @@ void reference(const ReferenceContext& c) {
   const double sum = std::accumulate(partials.begin(), partials.end(), 0.0);
   const double norm = std::sqrt(sum), limit = c.in(kStepValues).data[kMaxNorm];
   c.out(0).data[0] = norm;
-  c.out(1).data[0] = !std::isfinite(norm) ? 0.0 : limit <= 0 ? 1.0 : std::min(1.0, limit / (norm + 1e-6));
+  c.out(1).data[0] = !std::isfinite(norm) ? 0.0
+                     : limit <= 0         ? 1.0
+                                          : std::min(1.0, limit / (norm + 1e-6));
 }
 
 std::vector<KernelCall> dispatch(const DispatchContext& c) {
@@ -49,7 +51,8 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
     SquareSumParams params{};
     params.count = static_cast<uint32_t>(element_count(c.shape_in(i)));
     params.first_partial = first;
-    calls.push_back(kernel("square_sum" + path, params, {c.in(i), c.out(2)}, flat_groups(count, 1)));
+    calls.push_back(
+        kernel("square_sum" + path, params, {c.in(i), c.out(2)}, flat_groups(count, 1)));
     calls.back().independent = i > kFirstGradient;
     first += static_cast<uint32_t>(count);
   }
@@ -74,7 +77,8 @@ const OpDef kClipGradientsOp{.name = "clip_gradients",
 namespace ops {
 
 ClipValues clip_gradients(Builder& b, const std::vector<ValueId>& gradients, ValueId step_f32) {
-  std::vector<ValueId> inputs{b.state_once("grad_norm", {1}), b.state_once("clip_coef", {1}), step_f32};
+  std::vector<ValueId> inputs{b.state_once("grad_norm", {1}), b.state_once("clip_coef", {1}),
+                              step_f32};
   inputs.insert(inputs.end(), gradients.begin(), gradients.end());
   const std::vector<ValueId> out = b.emit(kClipGradientsOp, std::move(inputs));
   return {out[0], out[1]};

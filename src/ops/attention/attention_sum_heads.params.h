@@ -1,0 +1,10 @@
+#include "ops/params.h"
+
+LEMNOS_PARAMS_BEGIN
+struct AttentionSumHeadsParams {
+  uvec2 partials;
+  uvec2 y;
+  uint count;
+  uint heads;
+};
+LEMNOS_PARAMS_END

@@ -1,0 +1,206 @@
+// Whole runs of a toy model: what stops and goes on must end in the same bits as what never stopped.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "support/toy_run.h"
+#include "train/training_checkpoint.h"
+
+namespace lemnos::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bytes(const fs::path& file) { return read_file(file); }
+
+void expect_same_checkpoint(const fs::path& a, const fs::path& b, const char* weights) {
+  for (const char* file : {weights, "optimizer.safetensors", "trainer_state.json"})
+    EXPECT_EQ(bytes(a / file) == bytes(b / file), true) << file << " of " << b;
+}
+
+void expect_error(ErrorKind kind, std::initializer_list<const char*> parts, const TrainConfig& config) {
+  try {
+    run(config);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    for (const char* part : parts)
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part << " in: " << error.what();
+  }
+}
+
+/// Stops inside an epoch (step 2 of 3) and at its end (step 3), resumes twice, compares.
+void stop_twice_and_compare(const ToyFolder& toy, const TrainConfig& whole, const char* weights) {
+  run(whole);
+  TrainConfig parts = whole;
+  parts.output_dir = (toy / "parts").string();
+  EXPECT_TRUE(run(parts, 2).interrupted);
+  EXPECT_FALSE(fs::exists(fs::path(parts.output_dir) / weights)) << "an unfinished run has no result";
+  EXPECT_TRUE(run(resuming(parts), 1).interrupted);
+  const TrainResult result = run(resuming(parts));
+  EXPECT_EQ(result.steps, 6);
+  EXPECT_TRUE(bytes(toy / "whole" / weights) == bytes(toy / "parts" / weights));
+  expect_same_checkpoint(toy / "whole/checkpoint-6", toy / "parts/checkpoint-6", weights);
+}
+
+TEST(Session, FullTrainingResumesBitForBitAndSparesWhatIsBroken) {
+  ToyFolder toy;
+  TrainConfig whole = toy.config("whole");
+  stop_twice_and_compare(toy, whole, "model.safetensors");
+
+  // A checkpoint that lost its end is passed over; the one before leads to the same result.
+  TrainConfig torn = whole;
+  torn.output_dir = (toy / "torn").string();
+  run(torn, 4);
+  fs::resize_file(toy / "torn/checkpoint-4/optimizer.safetensors", 100);
+  EXPECT_EQ(newest_checkpoint(torn.output_dir), toy / "torn/checkpoint-3");
+  run(resuming(torn));
+  EXPECT_TRUE(bytes(toy / "whole/model.safetensors") == bytes(toy / "torn/model.safetensors"));
+
+  // One that holds other bytes than were written is an error.
+  std::string damaged = bytes(toy / "torn/checkpoint-5/optimizer.safetensors");
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  write_file_atomic(toy / "torn/checkpoint-5/optimizer.safetensors", damaged);
+  expect_error(ErrorKind::corrupt_input, {"optimizer.safetensors"},
+               resuming(torn, (toy / "torn/checkpoint-5").string()));
+
+  // A folder that holds a run is not written over.
+  expect_error(ErrorKind::usage, {"earlier run"}, whole);
+  TrainConfig changed = resuming(whole, (toy / "whole/checkpoint-3").string());
+  changed.learning_rate = 2e-2;
+  changed.weight_decay = 0.1;
+  expect_error(ErrorKind::usage, {"learning_rate", "weight_decay"}, changed);
+  write_file_atomic(toy.rows(), toy_rows() + "{\"input_ids\": [4, 5, 6]}\n");
+  expect_error(ErrorKind::usage, {"data"}, resuming(whole, (toy / "whole/checkpoint-3").string()));
+}
+
+TEST(Session, LoraWithDropoutResumesBitForBit) {
+  const ToyFolder toy;
+  const std::string base = bytes(toy.base() / "model.safetensors");
+  stop_twice_and_compare(toy, toy.lora("whole"), "adapter_model.safetensors");
+  EXPECT_TRUE(base == bytes(toy.base() / "model.safetensors"));
+  EXPECT_FALSE(fs::exists(toy / "whole/model.safetensors"));
+  EXPECT_FALSE(fs::exists(toy / "whole/config.json"));
+  const Checkpoint adapter = Checkpoint::open_adapter(toy / "whole");
+  EXPECT_EQ(adapter.names().size(), 8u);  // A and B of q_proj and v_proj in two layers
+  for (const std::string_view name : adapter.names()) {
+    bool moved = false;
+    for (const float x : floats_of(toy / "whole", std::string(name), "adapter_model")) moved = moved || x != 0;
+    EXPECT_TRUE(moved) << name;
+  }
+  EXPECT_EQ(read_adapter_config(toy / "whole/adapter_config.json").lora.r, 4);
+}
+
+TEST(Session, RotationKeepsTheNewestAndWhatAnotherRunLeft) {
+  const ToyFolder toy;
+  run(toy.config("first"), 1);
+  TrainConfig config = resuming(toy.config("second"), (toy / "first/checkpoint-1").string());
+  config.save_total_limit = 1;
+  fs::create_directories(toy / "second");
+  fs::copy(toy / "first/checkpoint-1", toy / "second/checkpoint-1000", fs::copy_options::recursive);
+  run(config, 2);
+  EXPECT_TRUE(fs::exists(toy / "second/checkpoint-3"));
+  EXPECT_FALSE(fs::exists(toy / "second/checkpoint-2"));
+  EXPECT_TRUE(fs::exists(toy / "second/checkpoint-1000"));
+}
+
+TEST(Session, ExportLoadsAgainTiedAndWithPaddedVocabulary) {
+  const ToyFolder toy(toy_model_json(/*tied=*/true));
+  TrainConfig config = toy.config("run");
+  config.max_steps = 2;
+  config.save_strategy = SaveStrategy::no;
+  run(config);
+  const Checkpoint exported = Checkpoint::open(toy / "run");
+  EXPECT_FALSE(exported.contains("lm_head.weight"));
+  EXPECT_EQ(exported.names().size(), 2u + 2u * 9u);
+  EXPECT_EQ(exported.view("model.embed_tokens.weight").shape, (std::vector<int64_t>{40, 16}));
+  const Json kept = Json::parse(bytes(toy / "run/config.json"), "config.json");
+  for (const auto& [key, value] : toy_model_json(true).as_object()) EXPECT_EQ(kept.at(key), value) << key;
+
+  TrainConfig again = toy.config("again");
+  again.model_name_or_path = (toy / "run").string();
+  again.max_steps = 1;
+  EXPECT_EQ(run(again).steps, 1);
+
+  write_file_atomic(toy.rows(), toy_rows() + "{\"input_ids\": [3, 40]}\n");
+  expect_error(ErrorKind::corrupt_input, {"rows.jsonl", "11", "40"}, toy.config("outside"));
+}
+
+TEST(Session, RowsThatNoTokenUsesKeepTheirBits) {
+  const ToyFolder toy;
+  TrainConfig config = toy.config("run");
+  config.max_steps = 2;
+  run(config);
+  const auto before = floats_of(toy.base(), "model.embed_tokens.weight");
+  const auto after = floats_of(toy / "run", "model.embed_tokens.weight");
+  EXPECT_TRUE(std::equal(before.begin() + 33 * 16, before.end(), after.begin() + 33 * 16));
+  EXPECT_FALSE(before == after);
+}
+
+TEST(Session, WeightsThatAreNoNumbersEndTheRunWithoutAResult) {
+  ToyFolder toy;
+  toy.poison("model.layers.1.mlp.up_proj.weight", std::nanf(""));
+  for (const TrainConfig& config : {toy.config("full"), toy.lora("lora")}) {
+    expect_error(ErrorKind::usage, {"step 1", "not finite"}, config);
+    for (const char* name : {"model.safetensors", "adapter_model.safetensors", "checkpoint-1"})
+      EXPECT_FALSE(fs::exists(fs::path(config.output_dir) / name)) << name;
+  }
+}
+
+TEST(Session, MicroBatchesWeighTheirTokensAlike) {
+  const ToyFolder toy;
+  write_file_atomic(toy.rows(), "{\"input_ids\": [1, 5, 9]}\n{\"input_ids\": [1, 4, 8, 12, 16, 20, 24, 28, 32]}\n");
+  TrainConfig together = toy.config("together");
+  together.max_steps = 1;
+  together.train_sampling_strategy = SamplingStrategy::sequential;
+  together.gradient_accumulation_steps = 1;
+  together.adam_epsilon = 1;  // the step is then the gradient, and no sign of it
+  together.learning_rate = 1;
+  TrainConfig apart = together;
+  apart.output_dir = (toy / "apart").string();
+  apart.per_device_train_batch_size = 1;
+  apart.gradient_accumulation_steps = 2;
+  const double loss = run(together).last_loss;
+  EXPECT_NEAR(run(apart).last_loss, loss, 1e-6);
+  for (const char* name : {"lm_head.weight", "model.embed_tokens.weight", "model.layers.0.self_attn.q_proj.weight"}) {
+    const auto before = floats_of(toy.base(), name), a = floats_of(toy / "together", name), b = floats_of(toy / "apart", name);
+    double difference = 0, moved = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      difference = std::max(difference, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+      moved = std::max(moved, std::abs(static_cast<double>(a[i]) - static_cast<double>(before[i])));
+    }
+    EXPECT_LT(difference, 1e-6) << name;
+    EXPECT_GT(moved, 1e-3) << name;
+  }
+}
+
+TEST(Session, BaseInBfloat16TrainsAsTheSameBaseInFloat32) {
+  const ToyFolder narrow(toy_model_json(), FileDType::BF16), wide;
+  for (const ToyFolder* toy : {&narrow, &wide}) {
+    TrainConfig config = toy->lora("run");
+    config.max_steps = 3;
+    config.save_strategy = SaveStrategy::no;
+    run(config);
+  }
+  EXPECT_LT(fs::file_size(narrow.base() / "model.safetensors"), fs::file_size(wide.base() / "model.safetensors"));
+  EXPECT_TRUE(bytes(narrow / "run/adapter_model.safetensors") == bytes(wide / "run/adapter_model.safetensors"));
+}
+
+TEST(Session, FromAConfigAloneASeedDecides) {
+  const ToyFolder toy;
+  std::string weights[3];
+  for (int i = 0; i < 3; ++i) {
+    TrainConfig config = toy.config("run" + std::to_string(i));
+    config.model_name_or_path.reset();
+    config.init_from_config = (toy.base() / "config.json").string();
+    config.max_steps = 2;
+    config.save_strategy = SaveStrategy::no;
+    config.seed = i == 2 ? 7 : 42;
+    run(config);
+    weights[i] = bytes(fs::path(config.output_dir) / "model.safetensors");
+  }
+  EXPECT_TRUE(weights[0] == weights[1]);
+  EXPECT_FALSE(weights[0] == weights[2]);
+}
+
+}  // namespace
+}  // namespace lemnos::train
