@@ -8,8 +8,8 @@
 
 namespace lemnos::data {
 
-/// A stream of random numbers that is the same on every platform: Philox4x32-10 with key = seed, counter = (block,
-/// stream), two 64-bit numbers to a block, low word first.
+/// A stream of random numbers that is the same on every platform: Philox4x32-10 with key = seed,
+/// counter = (block, stream), two 64-bit numbers to a block, low word first.
 class RandomStream {
  public:
   RandomStream(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}

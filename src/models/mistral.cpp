@@ -7,7 +7,8 @@ namespace {
 ModelConfig read_config(ConfigReader& reader) {
   ModelConfig config = read_decoder_config(reader, {.num_key_value_heads = 8});
   // MistralConfig's default is 4096; an explicit null turns the window off.
-  const bool off = reader.has("sliding_window") && reader.find("sliding_window") == nullptr;
+  const Json* given = reader.json().find("sliding_window");
+  const bool off = given != nullptr && given->is_null();
   const int64_t window = off ? 0 : reader.get_int_or("sliding_window", 4096);
   if (!off && window <= 0) reader.fail_field("sliding_window", "a positive integer or null");
   config.sliding_window.assign(config.sliding_window.size(), window);

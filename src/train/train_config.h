@@ -105,7 +105,6 @@ struct TrainConfig {
   std::optional<std::string> device;
   bool use_cpu = false;
   std::optional<ByteSize> memory_limit;
-  std::optional<bool> gradient_checkpointing;
 
   /// By key; an option that is not here has its default.
   std::map<std::string, SettingPlace, std::less<>> given;

@@ -117,9 +117,6 @@ constexpr Option kApplied[] = {
     option(kDevice, "memory_limit", &C::memory_limit,
            "Most device memory the plan may take, in B, KB, MB, GB, KiB, MiB or GiB; null: what "
            "the device has"),
-    option(kDevice, "gradient_checkpointing", &C::gradient_checkpointing,
-           "Recompute activations instead of keeping them: the same result in less memory; null: "
-           "as the memory plan needs"),
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/batch.h"
+#include "base/philox.h"
 #include "data/random.h"
 
 namespace lemnos::data {
