@@ -33,7 +33,7 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-std::vector<int32_t> to_ids(const Json& json) {
+std::vector<int32_t> to_numbers(const Json& json) {
   std::vector<int32_t> ids;
   for (const Json& id : json.as_array()) ids.push_back(static_cast<int32_t>(id.as_integer()));
   return ids;
@@ -93,8 +93,8 @@ void compare_line(const Tokenizer& tokenizer, const Json& line,
   const auto tally = [&](const char* name) -> Tally& {
     return tallies.try_emplace(name, name).first->second;
   };
-  tally("ids").compare(hex, ids, to_ids(line.at("ids")));
-  tally("framed ids").compare(hex, framed, to_ids(line.at("framed_ids")));
+  tally("ids").compare(hex, ids, to_numbers(line.at("ids")));
+  tally("framed ids").compare(hex, framed, to_numbers(line.at("framed_ids")));
   tally("text").compare(hex, tokenizer.decode(framed, false), line.at("text").as_string());
   tally("plain text")
       .compare(hex, tokenizer.decode(framed, true), line.at("plain_text").as_string());
@@ -151,9 +151,9 @@ std::vector<bool> members(const Json& ranges) {
   return set;
 }
 
-int64_t characters_in(const std::string& text) {
-  return std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+int32_t characters_in(const std::string& text) {
+  const auto starts = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  return static_cast<int32_t>(std::ranges::count_if(text, starts));
 }
 
 /// unicode.json: the code points and what is known of them.
@@ -195,11 +195,11 @@ TEST(TokenizerCases, PreTokenizersCutAtTheSameCodePoints) {
   for (const Json& entry : cases.at("pre_tokenizers")) {
     const std::string name = entry.at("json").dump();
     const auto pre_tokenizer = make_pre_tokenizer(entry.at("json"));
-    std::vector<const Json*> expected(0x110000, nullptr);
+    std::vector<std::vector<int32_t>> expected(0x110000);
     for (const Json& cut : entry.at("cuts").as_array()) {
       const std::vector<bool> set = members(cut.at("ranges"));
       for (size_t c = 0; c < set.size(); ++c)
-        if (set[c]) expected[c] = &cut.at("lengths");
+        if (set[c]) expected[c] = to_numbers(cut.at("lengths"));
     }
     Tally tally(name);
     cases.for_each_scalar([&](char32_t c, const std::string& text) {
@@ -207,9 +207,9 @@ TEST(TokenizerCases, PreTokenizersCutAtTheSameCodePoints) {
       piece.text = "a" + text + "a";
       Pieces pieces = {piece};
       pre_tokenizer->pre_tokenize(pieces);
-      Json::Array got;
-      for (const Piece& part : pieces) got.push_back(characters_in(part.text));
-      tally.compare(std::to_string(c), Json(got).dump(), expected[c]->dump());
+      std::vector<int32_t> lengths;
+      for (const Piece& part : pieces) lengths.push_back(characters_in(part.text));
+      tally.compare(std::to_string(c), lengths, expected[c]);
     });
     EXPECT_EQ(tally.different(), 0) << name;
   }
