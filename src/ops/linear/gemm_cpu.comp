@@ -2,9 +2,9 @@
 // GEMM for lavapipe (see gemm.glsl): one 8-lane subgroup owns TM rows x 32*T4 columns, lane l the columns
 // 32*j + 4*l .. + 3. Lanes load 8 rows of A at once and hand single values round by a shuffle from a constant
 // lane. Order inside a chunk: 4 products at a time, (p0 + p1) + (p2 + p3), added in order.
-//! variant f32 -DCPU_PATH=1
-//! variant f16 -DCPU_PATH=1 -DB_F16=1
-//! variant bf16 -DCPU_PATH=1 -DB_BF16=1
+//! variant f32 -O -DCPU_PATH=1
+//! variant f16 -O -DCPU_PATH=1 -DB_F16=1
+//! variant bf16 -O -DCPU_PATH=1 -DB_BF16=1
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
 #extension GL_KHR_shader_subgroup_shuffle : require

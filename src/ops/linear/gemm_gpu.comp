@@ -3,10 +3,10 @@
 // vec4s BM/RM (BN/RN) apart. Steps of BK go through shared memory, stored along K with the vec4 index XORed
 // so that transposing stores hit all banks; the next step's global loads are in registers meanwhile.
 // Order inside a chunk: one fma after the other. Relies on no subgroup size; needs no 64-bit integers.
-//! variant f32
-//! variant f16 -DB_F16=1
-//! variant bf16 -DB_BF16=1
-//! variant f32.two -DTWO_BUFFERS=1
+//! variant f32 -O
+//! variant f16 -O -DB_F16=1
+//! variant bf16 -O -DB_BF16=1
+//! variant f32.two -O -DTWO_BUFFERS=1
 #extension GL_GOOGLE_include_directive : require
 #include "ops/linear/gemm.glsl"
 
