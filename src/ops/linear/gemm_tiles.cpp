@@ -42,12 +42,8 @@ std::span<const RatedTile> tiles_of(GemmLayout layout) {
   return kTilesTn;
 }
 
-/// Of a processor that runs the GPU kernel, which spends most of its time on compiling.
-GemmTile quick_tile(const GemmCall& call) {
-  if (call.n <= 16) return {64, 16, 32, 4, 4, 8, 4};
-  if (call.m <= 16) return {16, 64, 32, 4, 4, 4, 4};
-  return {64, 64, 16, 8, 4, 4, 4};
-}
+/// For a processor that runs the GPU kernel, which spends most of its time on compiling.
+constexpr GemmTile kQuickTile{32, 32, 8, 4, 4, 8, 4};
 
 int64_t workgroups(const GemmCall& call, const GemmTile& tile) {
   const bool rows_grouped = call.offsets && call.layout != GemmLayout::tn;
@@ -117,14 +113,14 @@ std::vector<GemmTile> gemm_tile_candidates(const GemmCall& call, const DevicePro
 }
 
 GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device) {
-  if (device.is_cpu) return quick_tile(call);
+  if (device.is_cpu) return kQuickTile;
   const std::span<const RatedTile> tiles = tiles_of(call.layout);
   const RatedTile* best = nullptr;
   for (const RatedTile& rated : tiles)
     if (rated.tile.shared_bytes() <= device.max_shared_bytes &&
         (best == nullptr || expected_time(call, rated) < expected_time(call, *best)))
       best = &rated;
-  return best != nullptr ? best->tile : quick_tile(call);
+  return best != nullptr ? best->tile : kQuickTile;
 }
 
 GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain) {

@@ -266,21 +266,22 @@ using GemmTileTest = test::DeviceTest;
 
 // Little is unrolled where a tile allows: lavapipe compiles longer than it runs.
 TEST_F(GemmTileTest, EveryKindOfTileGivesTheSameRightBits) {
-  const GemmTile plain{64, 64, 16, 8, 4, 4, 4};
-  const GemmTile large{128, 128, 16, 8, 8, 4, 4, true};
-  const GemmTile quads{64, 64, 32, 8, 8, 4, 4, true, true};
-  const GemmTile two_buffers{32, 32, 16, 4, 4, 8, 16, true, false, 2};
-  const DeviceProfile profile = profile_of(device());
-  for (const GemmLayout layout : {GemmLayout::nt, GemmLayout::tn}) {
+  const GemmTile large{128, 128, 16, 8, 8, 4, 4, true}, quads{64, 64, 32, 8, 8, 4, 4, true, true},
+      two_buffers{32, 32, 8, 4, 4, 8, 8, true, false, 2}, few_columns{64, 16, 32, 4, 4, 8, 4},
+      few_rows{16, 64, 32, 4, 4, 4, 4, true};
+  const std::pair<GemmLayout, std::vector<GemmTile>> cases[] = {
+      {GemmLayout::nt, {large, quads, two_buffers}},
+      {GemmLayout::nn, {quads, few_rows}},
+      {GemmLayout::tn, {two_buffers, few_columns}}};
+  for (const auto& [layout, tiles] : cases) {
     const Problem problem{.layout = layout, .m = 132, .n = 68, .k = 132};
     const Data data = make_data(problem);
-    check_problem(problem, profile, &plain);
-    const std::vector<float> expected = run_on_device(problem, data, profile, &plain);
-    for (const GemmTile& tile : {large, quads, two_buffers}) {
-      if (layout == GemmLayout::tn && tile.quads) continue;  // nothing to transpose
-      EXPECT_EQ(run_on_device(problem, data, profile, &tile), expected)
-          << tile.bm << " buffers " << tile.buffers;
-    }
+    check_problem(problem, profile_of(device()), &tiles.front());
+    const std::vector<float> expected =
+        run_on_device(problem, data, profile_of(device()), &tiles.front());
+    for (const GemmTile& tile : tiles)
+      EXPECT_EQ(run_on_device(problem, data, profile_of(device()), &tile), expected)
+          << tile.bm << "x" << tile.bn << " buffers " << tile.buffers;
   }
 }
 
