@@ -43,12 +43,20 @@ std::vector<int64_t> segment_lengths(const data::Batch& batch) {
   return lengths;
 }
 
+/// Tables change with the longest position for few types only; the others are made once.
+const RopeTable& InputWriter::table_of(const RopeSpec& spec, int64_t longest, int64_t length) {
+  const bool depends = spec.config.rope_type == "dynamic" || spec.config.rope_type == "longrope";
+  RopeTable& table = tables_[{spec.suffix, depends ? longest : 0, length}];
+  if (table.positions == 0) table = rope_table(rope_frequencies(spec.config, spec.head_dim, longest), length);
+  return table;
+}
+
 void InputWriter::write_rope(Program& program, const Bucket& bucket, const data::Batch& batch) {
   for (const RopeSpec& spec : model_.ropes) {
     if (!program.graph().find("rope_cos" + spec.suffix).valid()) continue;
     // dynamic and longrope depend on the longest position of the batch.
     const int64_t longest = *std::max_element(batch.positions.begin(), batch.positions.end()) + 1;
-    const RopeTable table = rope_table(rope_frequencies(spec.config, spec.head_dim, longest), bucket.length);
+    const RopeTable& table = table_of(spec, longest, bucket.length);
     program.write_input("rope_cos" + spec.suffix, table.cos);
     program.write_input("rope_sin" + spec.suffix, table.sin);
   }

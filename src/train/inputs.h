@@ -2,10 +2,13 @@
 
 #include <map>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "data/batch.h"
 #include "models/model.h"
+#include "models/rope_table.h"
 #include "ops/optim/step_params.h"
 #include "runtime/program.h"
 #include "train/engine_plan.h"
@@ -22,7 +25,10 @@ class InputWriter {
 
  private:
   void write_rope(Program& program, const Bucket& bucket, const data::Batch& batch);
+  const RopeTable& table_of(const RopeSpec& spec, int64_t longest, int64_t length);
+
   const ModelConfig& model_;
+  std::map<std::tuple<std::string, int64_t, int64_t>, RopeTable> tables_;
 };
 
 /// Lengths of the segments of a batch in row order: documents and padding tails.

@@ -9,7 +9,7 @@ namespace {
 KernelCall fill_call(const DispatchContext& c, float value) {
   const uint32_t count = kernel_count(c.shape_out(0));
   const FillParams params{.y = {}, .count = count, .value = value};
-  return kernel("fill", params, {c.out(0)}, flat_groups(count, 64));
+  return kernel("fill", params, {c.out(0)}, flat_groups((int64_t{count} + 3) / 4, 64));
 }
 
 std::vector<ValueType> infer_fill(const InferContext& c) {

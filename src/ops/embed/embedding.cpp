@@ -90,7 +90,7 @@ void check_in_place(const DispatchContext& c) {
 KernelCall clear(const DispatchContext& c) {
   const uint32_t count = kernel_count(c.shape_out(0));
   return kernel("fill", FillParams{.y = {}, .count = count, .value = 0}, {c.out(0)},
-                flat_groups(count, 64));
+                flat_groups((int64_t{count} + 3) / 4, 64));
 }
 
 std::vector<KernelCall> dispatch_grad(const DispatchContext& c) {

@@ -19,20 +19,20 @@ struct RatedTile {
 
 // NVIDIA H200, `gemm_bench --sweep`. Add a layout's tiles here; choose_gemm_tile weighs them.
 constexpr RatedTile kTilesNn[] = {
-    {{128, 128, 32, 8, 8, 4, 32, true}, 40.0}, {{64, 128, 16, 8, 8, 4, 16, true}, 39.9},
-    {{64, 64, 32, 8, 4, 4, 32, true}, 35.0},   {{64, 64, 16, 8, 4, 4, 16, true}, 33.5},
+    {{128, 128, 32, 8, 8, 4, 32, true, true}, 43.2}, {{64, 128, 16, 8, 8, 4, 16, true}, 41.5},
+    {{64, 64, 16, 8, 4, 4, 16, true, false, 2}, 42.6}, {{64, 64, 32, 8, 4, 4, 32, true, true}, 38.0},
     {{32, 64, 32, 4, 4, 4, 32, true}, 26.0},   {{64, 16, 32, 4, 4, 8, 32, true}, 23.0},
     {{16, 64, 32, 4, 4, 4, 32, true}, 25.3},
 };
 constexpr RatedTile kTilesNt[] = {
-    {{128, 128, 32, 8, 8, 4, 32, true}, 38.4}, {{64, 128, 16, 8, 8, 4, 16, true}, 36.5},
-    {{64, 64, 32, 8, 4, 4, 32, true}, 34.4},   {{64, 64, 16, 8, 4, 4, 16, true}, 33.4},
+    {{128, 128, 32, 8, 8, 4, 32, true, true}, 43.2}, {{64, 128, 16, 8, 8, 4, 16, true}, 39.5},
+    {{64, 64, 16, 8, 4, 4, 16, true, false, 2}, 41.0}, {{64, 64, 32, 8, 4, 4, 32, true, true}, 37.0},
     {{32, 64, 32, 4, 4, 4, 32, true}, 24.0},   {{64, 16, 32, 4, 4, 8, 32, true}, 19.4},
     {{16, 64, 32, 4, 4, 4, 32, true}, 22.7},
 };
 constexpr RatedTile kTilesTn[] = {
-    {{128, 128, 16, 8, 8, 4, 16, true}, 43.3}, {{64, 128, 16, 8, 8, 4, 16, true}, 42.1},
-    {{128, 64, 16, 8, 8, 4, 16, true}, 42.2},  {{64, 64, 16, 8, 4, 4, 16, true}, 36.2},
+    {{128, 128, 16, 8, 8, 4, 16, true}, 43.5}, {{64, 128, 16, 8, 8, 4, 16, true}, 43.0},
+    {{128, 64, 16, 8, 8, 4, 16, true}, 42.2},  {{64, 64, 16, 8, 4, 4, 16, true, false, 2}, 40.0},
     {{64, 16, 32, 4, 4, 8, 32, true}, 26.0},   {{16, 64, 32, 4, 4, 4, 32, true}, 25.8},
 };
 
@@ -148,7 +148,7 @@ int64_t splits_of_row_products(int64_t n, int64_t k) {
 /// tn: K is the tokens, C a weight.
 int64_t splits_of_weight_gradients(int64_t m, int64_t n, int64_t k) {
   const int64_t chunks = ceil_div(k, kChunk), tiles = ceil_div(m, 128) * ceil_div(n, 128);
-  if (k >= 1024) return std::min({512 / tiles, chunks / 4, int64_t{16}});
+  if (k >= 1024 && tiles <= 400) return std::min(chunks / 4, tiles < 32 ? int64_t{16} : int64_t{8});
   if (k >= 256 && tiles <= 16) return std::min(49 / tiles, chunks / 2);
   return 1;
 }
