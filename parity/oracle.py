@@ -109,20 +109,26 @@ class _Group:
         return self.path(profile)
 
     def _move_away_from_ties(self, model, batch):
-        """Redraws tokens at which a top-k is nearly tied, the first of each row at a time since later
-        ones depend on it. Returns how many, which the reference records."""
+        """Redraws tokens at which a top-k is nearly tied in either forward of either profile, the
+        first of each row at a time since later ones depend on it. Returns how many."""
         rng = generator("redraw", self.surface.name, self.fixture, self.stage, self.seed)
         vocab = model.config.vocab_size
         redrawn = 0
+        if not Runner(model, batch).choices().taken:
+            return redrawn
         while redrawn < LARGEST_REDRAW:
-            gaps = Runner(model, batch).choices().gaps.numpy().reshape(batch.input_ids.shape)
-            near = (gaps < COMFORTABLE_MARGIN) & batch.valid()
+            near = (self._gaps(model, batch) < COMFORTABLE_MARGIN) & batch.valid()
             if not near.any():
                 return redrawn
             for row in np.flatnonzero(near.any(axis=1)):
                 batch.redraw(row, near[row].argmax(), rng, vocab)
                 redrawn += 1
         raise OracleError(f"top-k still nearly tied after {LARGEST_REDRAW} redrawn tokens")
+
+    def _gaps(self, model, batch):
+        outcomes = train(Runner(model, batch), PROFILES).values()
+        gaps = np.min([c.gaps.numpy() for outcome in outcomes for c in outcome.choices], axis=0)
+        return gaps.reshape(batch.input_ids.shape)
 
     def _check_conditioning(self, noise):
         """Gate 1 means something only where float32 itself is that exact."""

@@ -96,16 +96,19 @@ class Runner:
 
 
 def train(runner, profiles):
-    """profile -> Outcome. The first gradients are shared; every profile starts from them."""
+    """profile -> Outcome. The first gradients are shared; every profile starts from them, and the
+    model is left as it was."""
     start = [p.detach().clone() for _, p in runner.trainable]
     logits, loss, choices = runner.gradients()
     first = [None if p.grad is None else p.grad.clone() for _, p in runner.trainable]
     shared = {"logits": logits}
     shared |= _under("grad", runner.snapshot(lambda p: p.grad))
-    return {
-        name: _steps(runner, PROFILES[name], start, first, Outcome(dict(shared), [loss], [choices]))
-        for name in profiles
-    }
+    outcomes = {}
+    for name in profiles:
+        outcomes[name] = Outcome(dict(shared), [loss], [choices])
+        _steps(runner, PROFILES[name], start, first, outcomes[name])
+    _restore(runner, start)
+    return outcomes
 
 
 def make_optimizer(parameters, profile):
@@ -113,10 +116,9 @@ def make_optimizer(parameters, profile):
 
 
 def _steps(runner, profile, start, first, outcome):
-    with torch.no_grad():
-        for (_, parameter), value, grad in zip(runner.trainable, start, first):
-            parameter.copy_(value)
-            parameter.grad = None if grad is None else grad.clone()
+    _restore(runner, start)
+    for (_, parameter), grad in zip(runner.trainable, first):
+        parameter.grad = None if grad is None else grad.clone()
     optimizer = make_optimizer([p for _, p in runner.trainable], profile)
     for step in range(1, STEPS + 1):
         if step > 1:
@@ -125,7 +127,12 @@ def _steps(runner, profile, start, first, outcome):
             outcome.choices.append(choices)
         optimizer.step()
         outcome.tensors |= _under(f"step{step}", runner.snapshot(lambda p: p))
-    return outcome
+
+
+def _restore(runner, start):
+    with torch.no_grad():
+        for (_, parameter), value in zip(runner.trainable, start):
+            parameter.copy_(value)
 
 
 def _under(prefix, tensors):

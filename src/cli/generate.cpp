@@ -20,8 +20,10 @@
 namespace lemnos::cli {
 namespace {
 
-/// Ids that end a generation: generation_config.json's, else config.json's, and the tokenizer's EOS.
-std::set<int32_t> end_ids(const std::filesystem::path& folder, const ModelConfig& config, const Tokenizer& tokenizer) {
+/// Ids that end a generation: generation_config.json's, else config.json's, and the tokenizer's
+/// EOS.
+std::set<int32_t> end_ids(const std::filesystem::path& folder, const ModelConfig& config,
+                          const Tokenizer& tokenizer) {
   std::set<int32_t> ids;
   std::vector<int64_t> listed = config.eos_token_ids;
   if (std::filesystem::exists(folder / "generation_config.json")) {
@@ -51,10 +53,12 @@ std::unique_ptr<Decoder> make_decoder(vk::Device& device, const Loaded& loaded, 
   DecoderSetup setup{.model = loaded.config, .capacity = capacity};
   const Checkpoint weights = Checkpoint::open(loaded.folder);
   setup.dtypes = stored_dtypes(loaded.config, outline(loaded.config).parameters, weights);
-  if (loaded.adapter) setup.lora = read_adapter_config(*loaded.adapter / "adapter_config.json").lora;
+  if (loaded.adapter)
+    setup.lora = read_adapter_config(*loaded.adapter / "adapter_config.json").lora;
   auto decoder = std::make_unique<Decoder>(device, std::move(setup));
   load_weights(decoder->storage(), decoder->graph(), loaded.config, weights);
-  if (loaded.adapter) load_adapter(decoder->storage(), decoder->graph(), Checkpoint::open_adapter(*loaded.adapter));
+  if (loaded.adapter)
+    load_adapter(decoder->storage(), decoder->graph(), Checkpoint::open_adapter(*loaded.adapter));
   return decoder;
 }
 
@@ -71,8 +75,8 @@ struct Generated {
   bool ended = false;  // by an end id, else by the limit
 };
 
-Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int32_t>& prompt, int64_t most,
-                   const SamplingOptions& sampling, bool stream) {
+Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int32_t>& prompt,
+                   int64_t most, const SamplingOptions& sampling, bool stream) {
   const std::set<int32_t> ends = end_ids(loaded.folder, loaded.config, loaded.tokenizer);
   Generated out;
   StreamDecoder text(loaded.tokenizer, /*skip_special_tokens=*/true);
@@ -106,7 +110,8 @@ Json document_of(const Generated& out, size_t prompt_tokens) {
 
 int continue_prompt(const Arguments& arguments, const Loaded& loaded, int64_t most) {
   const std::vector<int32_t> prompt = loaded.tokenizer.encode(arguments.at("--prompt"), true);
-  if (prompt.empty()) fail(ErrorKind::usage, "--prompt is empty and the tokenizer adds no token of its own");
+  if (prompt.empty())
+    fail(ErrorKind::usage, "--prompt is empty and the tokenizer adds no token of its own");
   const SamplingOptions sampling = sampling_of(arguments);
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
   const auto decoder = make_decoder(*device, loaded, static_cast<int64_t>(prompt.size()) + most);
@@ -115,12 +120,15 @@ int continue_prompt(const Arguments& arguments, const Loaded& loaded, int64_t mo
   return 0;
 }
 
-std::vector<std::vector<int32_t>> encode_prompts(const std::vector<PromptRow>& rows, const Tokenizer& tokenizer) {
+std::vector<std::vector<int32_t>> encode_prompts(const std::vector<PromptRow>& rows,
+                                                 const Tokenizer& tokenizer) {
   std::vector<std::vector<int32_t>> prompts;
   for (const PromptRow& row : rows) {
     prompts.push_back(tokenizer.encode(row.prompt, true));
     if (prompts.back().empty())
-      fail(ErrorKind::usage, "the prompt of row {} is empty and the tokenizer adds no token of its own", prompts.size());
+      fail(ErrorKind::usage,
+           "the prompt of row {} is empty and the tokenizer adds no token of its own",
+           prompts.size());
   }
   return prompts;
 }
@@ -131,6 +139,30 @@ int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
   return static_cast<int64_t>(longest);
 }
 
+/// A row and its answer; "match" where the row says what was expected.
+Json answer_of(const PromptRow& row, const std::string& text) {
+  Json answer;
+  answer.set("prompt", row.prompt);
+  answer.set("text", text);
+  if (row.completion) answer.set("match", text == *row.completion);
+  return answer;
+}
+
+Json counts_of(const Json& answers) {
+  int64_t expected = 0, matches = 0;
+  for (const Json& answer : answers.as_array()) {
+    const Json* match = answer.find("match");
+    if (match == nullptr) continue;
+    ++expected;
+    if (match->as_bool()) ++matches;
+  }
+  Json counts;
+  counts.set("rows", static_cast<int64_t>(answers.as_array().size()));
+  counts.set("with_completion", expected);
+  counts.set("matches", matches);
+  return counts;
+}
+
 /// One line per row as soon as it is there, then one with the counts; --json: one document of both.
 int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most) {
   const std::vector<PromptRow> rows = read_prompt_rows(arguments.at("--prompts"));
@@ -138,27 +170,22 @@ int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
   const auto decoder = make_decoder(*device, loaded, longest_of(prompts) + most);
   SamplingOptions sampling = sampling_of(arguments);
-  Json results = Json::array(), counts;
-  int64_t expected = 0, matches = 0;
+  Json answers = Json::array();
   for (size_t i = 0; i < rows.size(); ++i, ++sampling.seed) {
     decoder->reset();
-    Json line;
-    line.set("prompt", rows[i].prompt);
-    line.set("text", generate(*decoder, loaded, prompts[i], most, sampling, false).text);
-    if (rows[i].completion) {
-      const bool match = line.at("text").as_string() == *rows[i].completion;
-      line.set("match", match);
-      ++expected, matches += match;
-    }
-    if (!arguments.json()) print_line(line.dump()), std::fflush(stdout);
-    results.push_back(std::move(line));
+    const Generated out = generate(*decoder, loaded, prompts[i], most, sampling, false);
+    answers.push_back(answer_of(rows[i], out.text));
+    if (arguments.json()) continue;
+    print_line(answers.as_array().back().dump());
+    std::fflush(stdout);
   }
-  counts.set("rows", static_cast<int64_t>(rows.size()));
-  counts.set("with_completion", expected);
-  counts.set("matches", matches);
-  if (!arguments.json()) return print_line(counts.dump()), 0;
-  counts.set("results", std::move(results));
-  print_json(counts);
+  Json counts = counts_of(answers);
+  if (arguments.json()) {
+    counts.set("answers", std::move(answers));
+    print_json(counts);
+  } else {
+    print_line(counts.dump());
+  }
   return 0;
 }
 
@@ -180,7 +207,9 @@ const Command kCommand_generate{
     .options = {{"MODEL", "folder in Hugging Face layout", OptionSpec::Kind::value, true},
                 {"--adapter", "PEFT adapter folder"},
                 {"--prompt", "the text to continue"},
-                {"--prompts", "JSONL file of {\"prompt\", \"completion\"?} rows: one JSON line each, and how many match"},
+                {"--prompts",
+                 "JSONL file of {\"prompt\", \"completion\"?} rows: one JSON line each, and how "
+                 "many match"},
                 {"--max-new-tokens", "at most this many tokens (128)"},
                 {"--temperature", "0 (greedy) or the sampling temperature"},
                 {"--top-k", "sample among the k likeliest"},

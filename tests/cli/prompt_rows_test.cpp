@@ -27,7 +27,8 @@ std::string refusal(const std::string& content) {
 }
 
 TEST(PromptRows, CompletionIsOptionalAndOtherKeysArePassedOver) {
-  const auto rows = read("{\"prompt\":\"a\"}\n\n{\"id\":1,\"prompt\":\"b\",\"completion\":\" c\\n\"}\n");
+  const auto rows =
+      read("{\"prompt\":\"a\"}\n\n{\"id\":1,\"prompt\":\"b\",\"completion\":\" c\\n\"}\n");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].prompt, "a");
   EXPECT_EQ(rows[0].completion, std::nullopt);
@@ -35,8 +36,9 @@ TEST(PromptRows, CompletionIsOptionalAndOtherKeysArePassedOver) {
 }
 
 TEST(PromptRows, RefusalsNameTheLine) {
-  EXPECT_NE(refusal("{\"prompt\":\"a\"}\n{\"completion\":\"b\"}\n").find(":2: \"prompt\" is missing"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal("{\"prompt\":\"a\"}\n{\"completion\":\"b\"}\n").find(":2: \"prompt\" is missing"),
+      std::string::npos);
   EXPECT_NE(refusal("{\"prompt\":\"a\",\"completion\":3}\n").find(":1: \"completion\" is"),
             std::string::npos);
   EXPECT_NE(refusal("[]\n").find(":1: the line is"), std::string::npos);

@@ -36,7 +36,7 @@ QUESTIONS = {
     "Where?": "{town}.",
 }
 THINGS = "apple boat chair drum egg fork glove hat lamp mask nail pear ring shoe tent wheel".split()
-SIGNS = ['{"', '":"', '","', '":', ',"', '"}', "{", "}", '"', ":", ",", "=", ";", "(", ")", "-", "/"]
+SIGNS = ['{"', '":"', '","', '":', ',"', '"}', *'{}":,=;()-/']
 FIELDS = "name age town who where old".split()
 DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 DIGITS = "0123456789"
@@ -74,8 +74,8 @@ def other_words(rng):
 
 
 def repeat(rng):
-    kinds = [lambda: invented_word(rng, False), lambda: rng.choice(SIGNS), lambda: rng.choice(FIELDS),
-             lambda: rng.choice(DIGITS), lambda: rng.choice(THINGS)]
+    kinds = [lambda: invented_word(rng, False)]
+    kinds += [lambda words=words: rng.choice(words) for words in (SIGNS, FIELDS, DIGITS, THINGS)]
     text = "".join(rng.choice(kinds)() for _ in range(rng.randint(3, 9)))
     return pair(f"Repeat: {text}\nAgain:", text)
 
@@ -99,7 +99,8 @@ def story(rng):
     return {"text": "\n".join(notes)}
 
 
-FAMILIES = [(question, 30), (other_words, 35), (repeat, 20), (look_up, 8), (next_day, 1), (story, 6)]
+FAMILIES = [(question, 30), (other_words, 35), (repeat, 20), (look_up, 8), (next_day, 1),
+            (story, 6)]
 
 
 def pretrain_rows(count):
