@@ -163,7 +163,7 @@ Results run_device(const OpCase& test, const Built& built, bool gpu_path, bool a
   return results;
 }
 
-void compare(const Results& device, const Results& truth, double ulps, const std::string& path) {
+void compare(const Results& device, const Results& truth, const OpCase& test, const std::string& path) {
   for (const auto& [label, expected] : truth) {
     const HostTensor& got = device.at(label);
     double largest = 0, worst = 0;
@@ -173,7 +173,7 @@ void compare(const Results& device, const Results& truth, double ulps, const std
       const double error = std::abs(got.data[i] - expected.data[i]);
       if (!(error <= worst)) worst = error, at = i;
     }
-    const double allowed = ulps * std::ldexp(std::max(largest, 1e-30), -24);
+    const double allowed = test.ulps * std::ldexp(std::max(largest, test.magnitude), -24);
     EXPECT_LE(worst, allowed) << path << ": " << label << " element " << at << " is "
                               << got.data[at] << ", not " << expected.data[at] << " (largest "
                               << largest << ")";
@@ -202,7 +202,7 @@ void check_op(const OpCase& test) {
   for (const bool gpu_path : paths) {
     const std::string path = gpu_path ? "GPU kernels" : "CPU kernels";
     const Results first = run_device(test, built, gpu_path, true);
-    compare(first, truth, test.ulps, path);
+    compare(first, truth, test, path);
     expect_same_bits(first, run_device(test, built, gpu_path, true), path + ", second run");
     expect_same_bits(first, run_device(test, built, gpu_path, false), path + ", without memory sharing");
   }

@@ -25,6 +25,9 @@ struct OpCase {
   std::vector<std::string> states;
   /// Allowed error of an element: `ulps` * 2^-24 * the largest magnitude of its tensor.
   double ulps = 16;
+  /// The largest magnitude counts as at least this: for results that are zero because terms of that
+  /// size cancel.
+  double magnitude = 1e-30;
   /// Small cases also check autodiff's gradients against finite differences.
   bool finite_differences = false;
 };
