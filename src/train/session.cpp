@@ -44,6 +44,10 @@ std::optional<std::filesystem::path> checkpoint_to_resume(const TrainConfig& con
 }
 
 void refuse_used_folder(const TrainConfig& config) {
+  std::error_code absent;
+  if (config.model_name_or_path && std::filesystem::equivalent(*config.model_name_or_path, config.output_dir, absent))
+    fail(ErrorKind::usage, "output_dir {} is the model's own folder, which the run would overwrite; choose another",
+         config.output_dir);
   if (config.resume_from_checkpoint || !newest_checkpoint(config.output_dir)) return;
   fail(ErrorKind::usage, "{} holds checkpoints of an earlier run; continue it with --resume-from-checkpoint auto, or choose another output_dir",
        config.output_dir);
