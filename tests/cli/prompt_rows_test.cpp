@@ -2,16 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
+#include "io/temporary_dir.h"
 
 namespace lemnos::cli {
 namespace {
 
 std::vector<PromptRow> read(const std::string& content) {
-  const std::string file = testing::TempDir() + "prompt_rows.jsonl";
+  const TemporaryDir folder("prompt-rows");
+  const std::string file = folder.path() / "prompt_rows.jsonl";
   std::ofstream(file) << content;
   return read_prompt_rows(file);
 }
