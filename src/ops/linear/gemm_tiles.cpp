@@ -118,6 +118,7 @@ GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device) {
   const RatedTile* best = nullptr;
   for (const RatedTile& rated : tiles)
     if (rated.tile.shared_bytes() <= device.max_shared_bytes &&
+        (rated.tile.buffers == 1 || call.b_dtype == DType::f32) &&  // no 16-bit shader has two
         (best == nullptr || expected_time(call, rated) < expected_time(call, *best)))
       best = &rated;
   return best != nullptr ? best->tile : kQuickTile;
