@@ -10,7 +10,7 @@
 #include "cli/prompt_rows.h"
 #include "generate/decoder.h"
 #include "generate/sampling.h"
-#include "io/file.h"
+#include "io/folder_kind.h"
 #include "models/model_builder.h"
 #include "peft/adapter_config.h"
 #include "text/tokenizer.h"
@@ -44,8 +44,12 @@ struct Loaded {
 
 Loaded load(const Arguments& arguments) {
   const std::filesystem::path folder = arguments.at("MODEL");
+  require_folder(folder, kModelFolder);
   Loaded loaded{folder, read_model_config(folder / "config.json"), Tokenizer::load(folder), {}};
-  if (const auto adapter = arguments.get("--adapter")) loaded.adapter = *adapter;
+  if (const auto adapter = arguments.get("--adapter")) {
+    require_folder(*adapter, kAdapterFolder);
+    loaded.adapter = *adapter;
+  }
   return loaded;
 }
 
@@ -210,12 +214,12 @@ const Command kCommand_generate{
                 {"--prompts",
                  "JSONL file of {\"prompt\", \"completion\"?} rows: one JSON line each, and how "
                  "many match"},
-                {"--max-new-tokens", "at most this many tokens (128)"},
-                {"--temperature", "0 (greedy) or the sampling temperature"},
-                {"--top-k", "sample among the k likeliest"},
-                {"--top-p", "sample among the likeliest that reach this probability"},
-                {"--seed", "of the sampling"},
-                {"--device", "index, part of a name, or cpu"}},
+                {"--max-new-tokens", "at most this many tokens (default: 128)"},
+                {"--temperature", "0 (greedy) or the sampling temperature (default: 0)"},
+                {"--top-k", "sample among the k likeliest; 0: among all (default: 0)"},
+                {"--top-p", "sample among the likeliest that reach this probability (default: 1)"},
+                {"--seed", "of the sampling (default: 0)"},
+                {"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
     .run = run_generate};
 
 }  // namespace lemnos::cli

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "io/checkpoint.h"
+#include "io/folder_kind.h"
 #include "models/model_builder.h"
 #include "train/weights.h"
 
@@ -19,6 +20,7 @@ struct Inspected {
 };
 
 Inspected inspect(const std::filesystem::path& folder) {
+  require_folder(folder, kModelFolder);
   Inspected found;
   found.config = read_model_config(folder / "config.json", &found.notes);
   found.model = outline(found.config);

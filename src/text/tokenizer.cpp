@@ -1,9 +1,9 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/log.h"
 #include "text/added_vocabulary.h"
 #include "text/bpe.h"
@@ -15,18 +15,8 @@
 namespace lemnos {
 namespace {
 
-std::string read_text_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in.is_open()) fail(ErrorKind::io, "cannot read {}", path.string());
-  std::string text(static_cast<size_t>(in.tellg()), '\0');
-  in.seekg(0);
-  if (!in.read(text.data(), static_cast<std::streamsize>(text.size())))
-    fail(ErrorKind::io, "cannot read {}", path.string());
-  return text;
-}
-
 Json read_json_file(const std::filesystem::path& path) {
-  return Json::parse(read_text_file(path), path.string());
+  return Json::parse(read_input(path.string()), path.string());
 }
 
 Json read_optional_json_file(const std::filesystem::path& path) {
@@ -111,7 +101,8 @@ Tokenizer Tokenizer::load(const std::filesystem::path& model_dir) {
   side_files.tokenizer_config = read_optional_json_file(model_dir / "tokenizer_config.json");
   side_files.special_tokens_map = read_optional_json_file(model_dir / "special_tokens_map.json");
   side_files.added_tokens = read_optional_json_file(model_dir / "added_tokens.json");
-  return from_json(read_json_file(file), side_files);
+  const Json json = read_json_file(file);
+  return in_place(file.string(), [&] { return from_json(json, side_files); });
 }
 
 Tokenizer Tokenizer::from_json(const Json& tokenizer_json, const TokenizerSideFiles& side_files) {

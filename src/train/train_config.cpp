@@ -1,9 +1,7 @@
 #include "train/train_config.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "base/error.h"
+#include "base/input_file.h"
 #include "train/train_config_values.h"
 
 namespace lemnos::train {
@@ -70,13 +68,6 @@ class SettingsInForce {
   std::map<const Option*, Setting, ByKey> settings_;
 };
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || in.bad()) fail(ErrorKind::io, "cannot read {}", path.string());
-  return text;
-}
-
 }  // namespace
 
 TrainConfig parse_train_config(std::string_view yaml, std::string_view source,
@@ -93,7 +84,7 @@ TrainConfig parse_train_config(std::string_view yaml, std::string_view source,
 TrainConfig load_train_config(const std::optional<std::filesystem::path>& file,
                               std::span<const FlagSetting> flags) {
   if (!file) return parse_train_config("", "", flags);
-  return parse_train_config(read_file(*file), file->string(), flags);
+  return parse_train_config(read_input(file->string()), file->string(), flags);
 }
 
 }  // namespace lemnos::train

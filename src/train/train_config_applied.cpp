@@ -30,11 +30,11 @@ constexpr std::string_view kDevice = "Device and memory";
 
 constexpr Option kApplied[] = {
     option(kModel, "model_name_or_path", &C::model_name_or_path,
-           "Folder in Hugging Face layout (`config.json`, `*.safetensors`, `tokenizer.json`), or "
-           "`org/name[@revision]` in the Hub cache"),
+           "Folder in Hugging Face layout (`config.json`, `*.safetensors`, `tokenizer.json`); nothing is "
+           "fetched from the Hub: download a model first, e.g. `hf download org/name --local-dir name`"),
     option(kModel, "init_from_config", &C::init_from_config,
-           "Start from random weights of this `config.json`; `model_name_or_path` then gives the "
-           "tokenizer only"),
+           "Start from random weights of this `config.json` (or the one in this folder); "
+           "`model_name_or_path` then gives the tokenizer only"),
     option(kModel, "output_dir", &C::output_dir, "Folder of the result and the checkpoints"),
     option(kModel, "resume_from_checkpoint", &C::resume_from_checkpoint,
            "A checkpoint folder, or `auto` (also `true`): the newest complete one in `output_dir`"),
@@ -102,7 +102,8 @@ constexpr Option kApplied[] = {
            "part of the base model's"),
 
     option(kRecords, "logging_steps", &C::logging_steps,
-           "Steps between progress lines; below 1: that part of the run", above(0)),
+           "Steps between progress lines, which are also the rows of `metrics.jsonl`; below 1: that part "
+           "of the run", above(0)),
     option(kRecords, "save_strategy", &C::save_strategy,
            "When to write checkpoints besides the final result"),
     option(kRecords, "save_steps", &C::save_steps,

@@ -204,6 +204,8 @@ template <typename Stored>
 void store(Stored& target, const Option& option, const Setting& setting) {
   using T = typename Unwrapped<Stored>::Type;
   constexpr bool kOptional = Unwrapped<Stored>::optional;
+  if (setting.value.absent && !std::is_same_v<T, bool> && option.key != "resume_from_checkpoint")
+    fail(ErrorKind::usage, "{} needs a value, {}", setting.place.place, type_name<T>());
   if constexpr (kOptional)
     if (means_default<T>(setting.value)) {
       target = std::nullopt;
@@ -272,13 +274,19 @@ Setting setting_of(const FlagSetting& flag) {
   value.items = flag.values;
   value.kind = flag.values.size() > 1 ? RawValue::Kind::list : RawValue::Kind::scalar;
   for (const std::string& item : flag.values) value.text += (value.text.empty() ? "" : " ") + item;
-  if (flag.values.empty()) value.text = "true";
+  value.absent = flag.values.empty();
+  if (value.absent) value.text = "true";
   if (value.text == "null" || value.text == "None") value = {};
   return setting;
 }
 
 void assign(TrainConfig& config, const Option& option, const Setting& setting) {
   with_member(option, [&](auto member) { store(config.*member, option, setting); });
+}
+
+void reset(TrainConfig& config, const Option& option) {
+  with_member(option, [&](auto member) { config.*member = TrainConfig().*member; });
+  config.given.erase(config.given.find(option.key));
 }
 
 bool is_harmless(const Option& option, const RawValue& value) {

@@ -62,7 +62,8 @@ std::vector<Setting> read_yaml_settings(std::string_view yaml, std::string_view 
   try {
     return settings_of(load_only_document(std::string(yaml), source), source);
   } catch (const YAML::Exception& error) {
-    fail(ErrorKind::usage, "{}: not valid YAML: {}", place_of(source, error.mark), error.msg);
+    if (error.mark.is_null()) fail(ErrorKind::usage, "{}: not valid YAML: {}", source, error.msg);
+    fail(ErrorKind::usage, "{}: not valid YAML at column {}: {}", place_of(source, error.mark), error.mark.column + 1, error.msg);
   }
 }
 
