@@ -42,6 +42,12 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+/// "a number, at least 0"
+std::string values_text(const Option& option) {
+  const std::string range = option.range.text();
+  return type_text(option) + (range.empty() ? "" : ", " + range);
+}
+
 std::string without_backticks(std::string_view text) {
   std::string out(text);
   std::erase(out, '`');
@@ -62,9 +68,8 @@ std::string applied_section() {
       out +=
           heading(option.group, "| key | type | default | meaning |", "| --- | --- | --- | --- |");
     group = option.group;
-    const std::string range = option.range.text();
-    out += format("| `{}`{} | {}{} | `{}` | {} |\n", option.key, aliases_text(option),
-                  cell(type_text(option)), range.empty() ? "" : ", " + range,
+    out += format("| `{}`{} | {} | `{}` | {} |\n", option.key, aliases_text(option),
+                  cell(values_text(option)),
                   value_of(defaults, option).dump(), cell(option.text));
   }
   return out;
@@ -124,7 +129,7 @@ std::string options_help() {
     if (!option.alias_of.empty()) continue;
     if (option.group != group) out += format("\n{}:\n", option.group);
     group = option.group;
-    out += format("  {} ({}; default: {})\n      {}\n", flag_name(option.key), type_text(option),
+    out += format("  {} ({}; default: {})\n      {}\n", flag_name(option.key), values_text(option),
                   value_of(defaults, option).dump(), without_backticks(option.text));
   }
   return out + "\nOther keys of TRL, Transformers and PEFT are known too: docs/options.md says which have no effect here "
