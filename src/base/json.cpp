@@ -47,6 +47,10 @@ std::string what_is_wrong(std::string_view text) {
   return std::string(text.substr(0, kLongest)) + "...";
 }
 
+[[noreturn]] void refuse_json(std::string_view source, const std::string& what) {
+  fail(ErrorKind::corrupt_input, "{}{}{}", source, source.empty() ? "" : ": ", what);
+}
+
 /// Builds our value and refuses what nlohmann's DOM would silently drop (duplicate keys).
 class Reader : public Sax {
  public:
@@ -72,7 +76,7 @@ class Reader : public Sax {
   bool start_object(std::size_t) override { return open(true); }
   bool key(string_t& value) override {
     if (!open_.back().keys.insert(value).second)
-      fail(ErrorKind::corrupt_input, "{}: the key \"{}\" appears twice in one object", source_, value);
+      refuse(format("the key \"{}\" appears twice in one object", value));
     open_.back().key = std::move(value);
     return true;
   }
@@ -81,8 +85,7 @@ class Reader : public Sax {
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    fail(ErrorKind::corrupt_input, "{}: not valid JSON at {}: {}", source_, place_in(text_, position),
-         what_is_wrong(error.what()));
+    refuse(format("not valid JSON at {}: {}", place_in(text_, position), what_is_wrong(error.what())));
   }
 
  private:
@@ -94,6 +97,7 @@ class Reader : public Sax {
     std::unordered_set<std::string> keys;
   };
 
+  [[noreturn]] void refuse(const std::string& what) const { refuse_json(source_, what); }
   bool add(Json value) {
     if (open_.empty()) {
       result = std::move(value);
@@ -107,7 +111,7 @@ class Reader : public Sax {
   bool open(bool is_object) {
     constexpr size_t kDeepest = 200;
     if (open_.size() >= kDeepest)
-      fail(ErrorKind::corrupt_input, "{}: JSON nested deeper than {} levels", source_, kDeepest);
+      refuse(format("JSON nested deeper than {} levels", kDeepest));
     open_.push_back({is_object, {}, {}, {}, {}});
     return true;
   }
@@ -231,7 +235,7 @@ std::string Json::dump(int indent) const {
 
 Json Json::parse(std::string_view text, std::string_view source) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    fail(ErrorKind::corrupt_input, "{}: empty, expected JSON", source);
+    refuse_json(source, "empty, expected JSON");
   const bool python = text.find("Infinity") != std::string_view::npos ||
                       text.find("NaN") != std::string_view::npos;
   const std::string rewritten = python ? without_python_constants(text) : std::string();

@@ -19,7 +19,9 @@ class BadRows {
   }
   void throw_if_any(int64_t rows) const {
     if (count_ > 0)
-      fail(ErrorKind::corrupt_input, "{} of {} data rows cannot be used:{}", count_, rows, listed_);
+      fail(ErrorKind::corrupt_input, "{} of {} data rows cannot be used:{}{}", count_, rows, listed_,
+           count_ < rows ? "" : "\nA data file holds one JSON object per line, such as {\"text\": \"...\"} or "
+                                "{\"prompt\": \"...\", \"completion\": \"...\"}.");
   }
 
  private:
@@ -50,7 +52,7 @@ class Loader {
   void add_row(RowPlace place, std::string_view text) {
     ++dataset_.report.rows;
     try {
-      const Json json = Json::parse(text, "the line");
+      const Json json = Json::parse(text, "");
       const Row row = parse_row(json, options_.text_field, dataset_.report.ignored_columns);
       ExampleNotes notes;
       add_example(maker_.make(row, notes), notes, place);

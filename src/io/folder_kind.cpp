@@ -77,17 +77,17 @@ std::string base_named_in(const fs::path& adapter) {
   }
 }
 
-/// What a folder of another kind holds, and what to do with it; empty when it cannot be told.
-std::string instead(const fs::path& folder) {
-  if (has(folder, kReferenceFolder.file))
-    return "it is a bundle for `lemnos verify`; see its folders model and adapter";
-  if (has(folder, kAdapterFolder.file))
-    return format("it is a PEFT adapter{}; give the base model, and to `lemnos generate` also this folder as --adapter",
-                  base_named_in(folder));
+/// What a folder that is not of the `wanted` kind holds, and what to do with it; empty when it cannot
+/// be told.
+std::string instead(const fs::path& folder, const FolderKind& wanted) {
+  const std::string advice = std::string_view(wanted.file) != kModelFolder.file
+                                 ? ""
+                                 : "; give the base model, and to `lemnos generate` also the adapter with --adapter";
+  if (has(folder, kReferenceFolder.file)) return "it is a bundle for `lemnos verify`; see its folders model and adapter";
+  if (has(folder, kAdapterFolder.file)) return "it is a PEFT adapter" + base_named_in(folder) + advice;
   if (has(folder, kModelFolder.file)) return "it is a whole model";
   if (const auto adapters = folders_with(folder, kAdapterFolder.file, 2); !adapters.empty())
-    return format("there are PEFT adapters in {}; give their base model, and to `lemnos generate` also one of them as "
-                  "--adapter", some_of(adapters));
+    return "there are PEFT adapters in " + some_of(adapters) + advice;
   return "";
 }
 
@@ -105,7 +105,7 @@ void require_folder(const fs::path& folder, const FolderKind& kind) {
   // Below: a run's checkpoints, a snapshot of the Hub's cache, one of many bundles.
   if (const auto below = folders_with(folder, kind.file, 2); !below.empty())
     text += "; there is one in " + some_of(below);
-  else if (const std::string found = instead(folder); !found.empty())
+  else if (const std::string found = instead(folder, kind); !found.empty())
     text += "; " + found;
   fail(ErrorKind::io, "{}", text);
 }

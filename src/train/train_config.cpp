@@ -29,9 +29,10 @@ class SettingsInForce {
     const Option& option = option_for(setting);
     Setting& held = settings_[&option];
     const bool first = held.key.empty();
+    if (!first && held.place.place == setting.place.place)
+      fail(ErrorKind::usage, "{} is given more than once", named(setting.place, setting.key));
     if (!first && held.place.source == setting.place.source)
-      fail(ErrorKind::usage, "{}: {} was given before, at {}", setting.place.place, setting.key,
-           held.place.place);
+      fail(ErrorKind::usage, "{} was given before, at {}", named(setting.place, setting.key), held.place.place);
     held = std::move(setting);
   }
   void apply_to(TrainConfig& config) const {
@@ -60,8 +61,8 @@ class SettingsInForce {
       }
       case OptionClass::refused:
         if (!is_harmless(option, value))
-          fail(ErrorKind::unsupported, "{}: {}: {} is not supported: {}", setting.place.place,
-               setting.key, value.text, option.text);
+          fail(ErrorKind::unsupported, "{}: {} is not supported: {}", named(setting.place, setting.key),
+               value.text, option.text);
     }
   }
 

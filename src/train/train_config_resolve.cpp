@@ -6,11 +6,10 @@
 namespace lemnos::train {
 namespace {
 
-/// "run.yaml:3: lora_r", or the key alone when it was not given.
+/// As it was given, or the key alone when it was not.
 std::string named(const TrainConfig& config, std::string_view key) {
   const auto given = config.given.find(key);
-  return given == config.given.end() ? std::string(key)
-                                     : format("{}: {}", given->second.place, key);
+  return given == config.given.end() ? std::string(key) : named(given->second, key);
 }
 
 bool is_given(const TrainConfig& config, std::string_view key) {

@@ -188,8 +188,8 @@ template <typename T>
 void check_range(const Option& option, const Setting& setting, const T& value) {
   if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
     if (!option.range.contains(static_cast<double>(value)))
-      fail(ErrorKind::usage, "{}: {} is {}, expected {}", setting.place.place, option.key,
-           setting.value.text, option.range.text());
+      fail(ErrorKind::usage, "{} is {}, expected {}", named(setting.place, option.key), setting.value.text,
+           option.range.text());
 }
 
 /// Null, and "auto" where only a number could stand.
@@ -214,7 +214,7 @@ void store(Stored& target, const Option& option, const Setting& setting) {
   std::optional<T> value;
   if (setting.value.kind != RawValue::Kind::null) value = read<T>(setting.value);
   if (!value)
-    fail(ErrorKind::usage, "{}: {} is {}, expected {}{}", setting.place.place, option.key,
+    fail(ErrorKind::usage, "{} is {}, expected {}{}", named(setting.place, option.key),
          setting.value.kind == RawValue::Kind::null ? "null" : '"' + setting.value.text + '"',
          type_name<T>(), kOptional ? " or null" : "");
   check_range(option, setting, *value);
@@ -267,6 +267,10 @@ template <typename T>
 T member_type(T TrainConfig::*);
 
 }  // namespace
+
+std::string named(const SettingPlace& place, std::string_view key) {
+  return place.source == SettingSource::flag ? place.place : format("{}: {}", place.place, key);
+}
 
 Setting setting_of(const FlagSetting& flag) {
   Setting setting{flag.key, {}, {SettingSource::flag, flag_name(flag.key)}};

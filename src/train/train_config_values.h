@@ -26,6 +26,9 @@ struct Setting {
   SettingPlace place;
 };
 
+/// How messages name an option that was given: "run.yaml:3: lora_r"; a flag by itself.
+std::string named(const SettingPlace& place, std::string_view key);
+
 /// The settings of a YAML file in order. Error{usage} with file:line for what is not one map of
 /// keys to values.
 std::vector<Setting> read_yaml_settings(std::string_view yaml, std::string_view source);

@@ -14,7 +14,7 @@ void load_vulkan_from(const char* library) {
   void* const loader = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (loader == nullptr)
     fail(ErrorKind::device,
-         "Vulkan is not installed: {}; install the loader (package libvulkan1, vulkan-loader or vulkan-icd-loader) and a "
+         "Vulkan cannot be loaded: {}; install the loader (package libvulkan1, vulkan-loader or vulkan-icd-loader) and a "
          "driver for your GPU, or mesa-vulkan-drivers for the CPU device (lavapipe)",
          ::dlerror());
   const auto find = [&](const char* name) {

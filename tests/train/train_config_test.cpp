@@ -256,7 +256,10 @@ TEST(TrainConfig, AFlagWithoutAValueSaysSo) {
 
 TEST(TrainConfig, BrokenYamlHasItsPlace) {
   expect_usage("seed: 1\nlearning_rate: [1\nmax_steps: 2\n", "run.yaml:3: not valid YAML at column");
-  expect_usage("seed: 1\nmax_steps: 2: 3\n", "run.yaml:2: not valid YAML at column 13: ");
+  expect_usage("seed: 1\nmax_steps: 2: 3\n", "run.yaml:2: not valid YAML at column 13: a colon where none can stand");
+  expect_usage("a: {b\n", "a \"{\" has no \"}\"");
+  expect_usage("seed: 1\n\tmax_steps: 2\n", "run.yaml:2: not valid YAML at column 1: a tab before a key");
+  expect_usage(std::string_view("seed\0", 5), "run.yaml is not a text file");
 }
 
 TEST(TrainConfig, ResumeTakesTheBooleansOfTransformersToo) {
