@@ -101,7 +101,7 @@ TEST(TrainConfig, WrongValuesSayWhereAndWhatIsExpected) {
   expect_usage("optim: adafactor", "expected one of adamw_torch, adamw_torch_fused");
   expect_usage("memory_limit: 12", "expected a size such as 6GiB");
   expect_usage("output_dir: {a: 1}", "expected text");
-  expect_usage("", "--lora-r: lora_r is 0", {{"lora_r", {"0"}}});
+  expect_usage("", "--lora-r is 0", {{"lora_r", {"0"}}});
 }
 
 TEST(TrainConfig, MisspeltKeysGetASuggestion) {
@@ -117,7 +117,7 @@ TEST(TrainConfig, KeysMayNotRepeat) {
   expect_usage("seed: 1\nmax_steps: 2\nseed: 1\n",
                "run.yaml:3: seed was given before, at run.yaml:1");
   expect_usage("lora_r: 8\nr: 8\n", "run.yaml:2: r was given before, at run.yaml:1");
-  expect_usage("", "--seed: seed was given before", {{"seed", {"1"}}, {"seed", {"2"}}});
+  expect_usage("", "--seed is given more than once", {{"seed", {"1"}}, {"seed", {"2"}}});
 }
 
 TEST(TrainConfig, BrokenYamlIsNamedByLine) {
