@@ -1,6 +1,8 @@
 // Whole runs of a toy model: what stops and goes on must end in the same bits as what never stopped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "support/toy_run.h"
 #include "train/training_checkpoint.h"
