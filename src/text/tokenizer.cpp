@@ -39,7 +39,8 @@ struct Tokenizer::Impl {
         post_processor(read_post_processor(field_or_null(json, "post_processor"))),
         decoder(make_decoder(field_or_null(json, "decoder"))) {}
 
-  void add_tokens(const Json& json, const TokenizerSideFiles& side_files);
+  void add_tokens(const Json& json);
+  void add_special_tokens(const Json& json, const TokenizerSideFiles& side_files);
   std::optional<int32_t> token_to_id(std::string_view token) const;
   const std::string* id_to_token(int32_t id) const;
   std::optional<int32_t> id_of(const std::optional<std::string>& token) const {
@@ -55,7 +56,7 @@ struct Tokenizer::Impl {
   SpecialTokens special;
 };
 
-void Tokenizer::Impl::add_tokens(const Json& json, const TokenizerSideFiles& side_files) {
+void Tokenizer::Impl::add_tokens(const Json& json) {
   std::vector<AddedToken> tokens;
   const Json& entries = field_or_null(json, "added_tokens");
   if (!entries.is_null())
@@ -70,6 +71,9 @@ void Tokenizer::Impl::add_tokens(const Json& json, const TokenizerSideFiles& sid
           "tokenizers package",
           tokens[i].content, written, *id);
   }
+}
+
+void Tokenizer::Impl::add_special_tokens(const Json& json, const TokenizerSideFiles& side_files) {
   special = read_special_tokens(side_files, added.tokens(), field_or_null(json, "padding"));
   added.add(special.to_add, model);
   added.index(normalizer.get());
@@ -102,12 +106,16 @@ Tokenizer Tokenizer::load(const std::filesystem::path& model_dir) {
   side_files.special_tokens_map = read_optional_json_file(model_dir / "special_tokens_map.json");
   side_files.added_tokens = read_optional_json_file(model_dir / "added_tokens.json");
   const Json json = read_json_file(file);
-  return in_place(file.string(), [&] { return from_json(json, side_files); });
+  return in_place(model_dir.string(), [&] { return from_json(json, side_files); });
 }
 
 Tokenizer Tokenizer::from_json(const Json& tokenizer_json, const TokenizerSideFiles& side_files) {
-  auto impl = std::make_unique<Impl>(tokenizer_json);
-  impl->add_tokens(tokenizer_json, side_files);
+  auto impl = in_place("tokenizer.json", [&] {
+    auto made = std::make_unique<Impl>(tokenizer_json);
+    made->add_tokens(tokenizer_json);
+    return made;
+  });
+  in_place("tokenizer_config.json and the files beside it", [&] { impl->add_special_tokens(tokenizer_json, side_files); });
   return Tokenizer(std::move(impl));
 }
 

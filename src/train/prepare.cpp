@@ -79,7 +79,9 @@ void read_model(Prepared& p) {
     in_place("model_name_or_path", [&] { require_folder(p.identity.model_folder, kModelFolder); });
     p.identity.model = read_model_config(p.identity.model_folder / "config.json", &notes);
     p.weights = Checkpoint::open(p.identity.model_folder);
-    p.setup.dtypes = stored_dtypes(p.identity.model, outline(p.identity.model).parameters, *p.weights);
+    const std::vector<Value> parameters = outline(p.identity.model).parameters;
+    check_weights(p.identity.model, parameters, *p.weights);
+    p.setup.dtypes = stored_dtypes(p.identity.model, parameters, *p.weights);
   } else {
     const std::filesystem::path file = in_place("init_from_config", [&] { return config_file(*config.init_from_config); });
     p.identity.model = read_model_config(file, &notes);

@@ -147,6 +147,10 @@ TEST(Cli, PlanSumsUpTheModules) {
 
 TEST(Cli, DamagedAndUnknownModelsAreNamed) {
   const ToyFolder toy;
+  Json shallow = train::toy_model_json();
+  shallow.set("num_hidden_layers", 1);
+  write_file_atomic(toy.base() / "config.json", shallow.dump());
+  expect(lemnos(toy, {"inspect", toy.base().string()}), 4, {"Left over (9)", "model.layers.1.mlp.down_proj.weight"});
   const fs::path weights = toy.base() / "model.safetensors";
   const std::string sound = read_file(weights);
   write_file_atomic(weights, sound.substr(0, sound.size() - 8));

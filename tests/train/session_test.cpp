@@ -274,6 +274,30 @@ TEST(Session, AModelBesideAConfigGivesTheTokenizerOnly) {
   EXPECT_NE(floats_of(toy / "run", "lm_head.weight"), floats_of(toy.base(), "lm_head.weight"));
 }
 
+TEST(Session, WeightsThatDoNotFitAreFoundBeforeTheData) {
+  const ToyFolder toy;
+  write_file_atomic(toy.rows(), "no JSON");
+  Json config = toy_model_json();
+  config.set("num_hidden_layers", 1);
+  write_file_atomic(toy.base() / "config.json", config.dump());
+  expect_error(ErrorKind::corrupt_input, {"Left over", "model.layers.1."}, toy.config("run"));
+}
+
+TEST(Session, ATensorLargerThanAnAllocationIsAMatterOfMemory) {
+  const ToyFolder toy;
+  DeviceProfile device;
+  device.max_allocation_bytes = 4096;
+  TrainConfig config = toy.config("run");
+  config.per_device_train_batch_size = 64;
+  try {
+    plan_training(config, device);
+    ADD_FAILURE() << "planned";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory) << error.what();
+    EXPECT_NE(std::string(error.what()).find("per_device_train_batch_size"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Session, FromAConfigAloneASeedDecides) {
   const ToyFolder toy;
   std::string weights[3];
