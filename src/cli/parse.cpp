@@ -131,6 +131,9 @@ class Parser {
   Arguments arguments_of(const Added& added) const {
     Arguments arguments;
     for (const auto& slot : added.slots) {
+      const bool may_be_empty = std::string_view(slot->spec->name) == "--prompt";
+      for (const std::string& value : slot->values)
+        if (value.empty() && !may_be_empty) fail(ErrorKind::usage, "{} is empty", long_name(slot->spec->name));
       if (slot->flag) arguments.values[long_name(slot->spec->name)] = {"true"};
       if (!slot->values.empty()) arguments.values[long_name(slot->spec->name)] = slot->values;
     }

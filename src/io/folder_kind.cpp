@@ -52,6 +52,8 @@ bool looks_like_hub_name(const std::string& text) {
 }
 
 [[noreturn]] void fail_missing(const fs::path& folder, const FolderKind& kind) {
+  if (folder.string().starts_with("~"))
+    fail(ErrorKind::io, "{}: there is no such folder; \"~\" is not expanded here, write the whole path", folder.string());
   if (looks_like_hub_name(folder.string()))
     fail(ErrorKind::io,
          "{0}: there is no such folder, and nothing is fetched from the Hub; download it first, e.g. `hf download {0} "

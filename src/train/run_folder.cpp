@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -31,7 +32,10 @@ void check_writable(const fs::path& folder) {
   std::error_code unknown;
   if (!fs::is_directory(existing, unknown))
     fail(ErrorKind::io, "output_dir {}: {} is a file, expected a folder; choose another", folder.string(), existing.string());
-  if (::access(existing.c_str(), W_OK | X_OK) != 0) fail_io("write into", existing, errno);
+  // Permissions alone do not tell (root, read-only and virtual file systems).
+  std::string probe = (existing / ".lemnos-XXXXXX").string();
+  if (::mkdtemp(probe.data()) == nullptr) fail_io("write into", existing, errno);
+  ::rmdir(probe.c_str());
 }
 
 /// AtomicDir would refuse to replace it, when the step is reached.

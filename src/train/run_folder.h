@@ -11,7 +11,7 @@ namespace lemnos::train {
 
 /// Before any work: Error{io} when output_dir is no folder that can be written to, Error{usage} when
 /// it is the model's own, holds checkpoints of another program or, without resume_from_checkpoint,
-/// of an earlier run. Creates nothing.
+/// of an earlier run. Leaves nothing behind.
 void check_run_folder(const TrainConfig& config);
 
 /// The checkpoint that resume_from_checkpoint means, nothing for a run from the beginning. Error{io}

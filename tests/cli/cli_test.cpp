@@ -71,6 +71,10 @@ TEST(Cli, MistakesHaveTheirExitCodes) {
   expect(lemnos(toy, {"bench", "c.json", "--frobnicate=3"}), 2, {"--frobnicate is not an option", "`lemnos bench --help`"});
   expect(lemnos(toy, {"--device", "cpu", "devices"}), 2, {"--device", "come after it"});
   expect(lemnos(toy, {"generate", toy.base().string(), "--prompt"}), 2, {"--prompt needs a value"});
+  expect(lemnos(toy, {"inspect", ""}), 2, {"MODEL is empty"});
+  expect(lemnos(toy, {"train", "-c", ""}), 2, {"--config is empty"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--pad-to-multiple-of", "9000000000000000000"})), 2, {"at most 1000000000"});
+  expect(lemnos(toy, {"plan", "-c", recipe, "--per-device-train-batch-size", "999999999"}), 3, {"per_device_train_batch_size"});
   expect(lemnos(toy, {"inspect", "a", "b"}), 2, {"more than one MODEL"});
   expect(lemnos(toy, {"train", "-c", "a", "-c", "b"}), 2, {"--config is given more than once"});
   expect(lemnos(toy, {"train", recipe}), 2, {"did you mean -c " + recipe});
@@ -108,7 +112,7 @@ TEST(Cli, HelpShowsDefaults) {
   const ToyFolder toy;
   EXPECT_NE(lemnos(toy, {"generate", "--help"}).out.find("(default: 128)"), std::string::npos);
   const std::string help = lemnos(toy, {"train", "--help"}).out;
-  for (const char* part : {"--learning-rate (a number, at least 0; default: 2e-05)", "--max-steps", "--lora-r (an integer, at least 1; default: 16)"})
+  for (const char* part : {"--learning-rate (a number, at least 0; default: 2e-05)", "--max-steps", "--lora-r (an integer, at least 1 and at most 1000000000; default: 16)"})
     EXPECT_NE(help.find(part), std::string::npos) << part << " in: " << help;
 }
 

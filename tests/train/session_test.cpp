@@ -151,6 +151,7 @@ TEST(Session, WrongFoldersAreFoundBeforeAnyWork) {
   write_file_atomic(toy / "file", "");
   expect_error(ErrorKind::io, {"output_dir", "file is a file"}, config("file", std::nullopt));
   expect_error(ErrorKind::io, {"output_dir", "file is a file"}, config("file/below/it", std::nullopt));
+  expect_error(ErrorKind::io, {"cannot write into /proc"}, [&] { TrainConfig c = config("x", std::nullopt); c.output_dir = "/proc/run"; return c; }());
   expect_error(ErrorKind::io, {"resume_from_checkpoint", "nowhere"}, config("run", (toy / "nowhere").string()));
   expect_error(ErrorKind::io, {"resume_from_checkpoint", "a whole model"}, config("run", toy.base().string()));
   expect_error(ErrorKind::io, {"rows.jsonl is a file"}, config("run", toy.rows().string()));
