@@ -139,6 +139,14 @@ TEST(Cli, WrongPathsSayWhatIsThereAndWhatToGive) {
   EXPECT_FALSE(fs::exists(toy / "run"));
 }
 
+TEST(Cli, OutputThatCannotBeWrittenIsAnError) {
+  const ToyFolder toy;
+  const std::string command = binary() + " inspect " + toy.base().string() + " > /dev/full 2> " + (toy / "stderr").string();
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_NE(read_file(toy / "stderr").find("standard output: No space left on device"), std::string::npos);
+}
+
 TEST(Cli, PlanSumsUpTheModules) {
   const ToyFolder toy;
   const std::string recipe = write_recipe(toy);
