@@ -40,15 +40,25 @@ struct Loaded {
   ModelConfig config;
   Tokenizer tokenizer;
   std::optional<std::filesystem::path> adapter;
+  std::optional<LoraConfig> lora;  // the adapter's
 };
+
+/// The adapter's config, whose modules are there in the model.
+LoraConfig lora_of(const std::filesystem::path& adapter, const ModelConfig& model) {
+  const std::filesystem::path file = adapter / kAdapterFolder.file;
+  const LoraConfig lora = read_adapter_config(file).lora;
+  in_place(file.string(), [&] { resolve_targets(lora.target_modules, outline(model).modules); });
+  return lora;
+}
 
 Loaded load(const Arguments& arguments) {
   const std::filesystem::path folder = arguments.at("MODEL");
   require_folder(folder, kModelFolder);
-  Loaded loaded{folder, read_model_config(folder / "config.json"), Tokenizer::load(folder), {}};
+  Loaded loaded{folder, read_model_config(folder / "config.json"), Tokenizer::load(folder), {}, {}};
   if (const auto adapter = arguments.get("--adapter")) {
     require_folder(*adapter, kAdapterFolder);
     loaded.adapter = *adapter;
+    loaded.lora = lora_of(*adapter, loaded.config);
   }
   return loaded;
 }
@@ -57,8 +67,7 @@ std::unique_ptr<Decoder> make_decoder(vk::Device& device, const Loaded& loaded, 
   DecoderSetup setup{.model = loaded.config, .capacity = capacity};
   const Checkpoint weights = Checkpoint::open(loaded.folder);
   setup.dtypes = stored_dtypes(loaded.config, outline(loaded.config).parameters, weights);
-  if (loaded.adapter)
-    setup.lora = read_adapter_config(*loaded.adapter / "adapter_config.json").lora;
+  setup.lora = loaded.lora;
   auto decoder = std::make_unique<Decoder>(device, std::move(setup));
   load_weights(decoder->storage(), decoder->graph(), loaded.config, weights);
   if (loaded.adapter)

@@ -112,6 +112,8 @@ Prepared prepare(TrainConfig config) {
   for (const std::string& note : p.config.notes) log_info("note: {}", note);
   read_model(p);
   if (p.config.use_peft) {
+    if (!p.weights)
+      log_warning("init_from_config with LoRA: the adapter fits random weights, which are made again from the same config and seed only");
     p.setup.lora = lora_config(p.config, p.identity.model);
     p.identity.adapter = AdapterConfig{*p.setup.lora, p.weights ? *p.config.model_name_or_path : ""};
   }

@@ -12,8 +12,10 @@ const Option& option_for(const Setting& setting) {
   const Option* option = find_option(setting.key);
   if (option != nullptr && !option->alias_of.empty()) option = find_option(option->alias_of);
   if (option != nullptr) return *option;
-  const std::string_view nearest = nearest_key(setting.key);
   const bool flag = setting.place.source == SettingSource::flag;
+  if (flag && setting.key.starts_with("no_") && find_option(setting.key.substr(3)) != nullptr)
+    fail(ErrorKind::usage, "{} is not an option; write {} false", setting.place.place, flag_name(setting.key.substr(3)));
+  const std::string_view nearest = nearest_key(setting.key);
   const std::string hint =
       nearest.empty()
           ? "docs/options.md lists all options"

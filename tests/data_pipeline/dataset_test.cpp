@@ -61,6 +61,7 @@ TEST_F(DatasetFile, WrongRowsAreNamedByFileAndLine) {
   expect_error("{\"text\":\"\"}", corrupt, "\"text\" is empty");
   expect_error("[1]", corrupt, "expected a JSON object");
   expect_error("a\nb", corrupt, "A data file holds one JSON object per line");
+  expect_error("[1]", corrupt, "A data file holds one JSON object per line");
   expect_error("{}", corrupt, "found no key");
   expect_error("{\"body\":\"x\"}", corrupt, "found \"body\"");
   expect_error("{\"prompt\":\"x\"}", corrupt, "\"completion\" is missing");

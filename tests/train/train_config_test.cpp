@@ -254,6 +254,10 @@ TEST(TrainConfig, AFlagWithoutAValueSaysSo) {
   EXPECT_EQ(parse("", {{"bf16", {}}}).notes.size(), 1u);
 }
 
+TEST(TrainConfig, ANegatedFlagIsExplained) {
+  expect_usage("", "--no-use-peft is not an option; write --use-peft false", {{"no_use_peft", {}}});
+}
+
 TEST(TrainConfig, BrokenYamlHasItsPlace) {
   expect_usage("seed: 1\nlearning_rate: [1\nmax_steps: 2\n", "run.yaml:3: not valid YAML at column");
   expect_usage("seed: 1\nmax_steps: 2: 3\n", "run.yaml:2: not valid YAML at column 13: a colon where none can stand");
