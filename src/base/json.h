@@ -68,9 +68,9 @@ class Json {
 
   /// `indent` < 0: one line. Reals print with the digits needed to read the same double back.
   std::string dump(int indent = -1) const;
-  /// Throws Error{corrupt_input} with `source` (a file name), line and column (the column alone for a
-  /// text of one line); an empty `source` is left out. Refuses duplicate keys, bad UTF-8 and trailing text. NaN, Infinity and
-  /// -Infinity are read as Python writes them.
+  /// Throws Error{corrupt_input} with `source` (a file name; left out when empty), line and column
+  /// (the column alone for a text of one line). Refuses duplicate keys, bad UTF-8 and trailing text.
+  /// NaN, Infinity and -Infinity are read as Python writes them.
   static Json parse(std::string_view text, std::string_view source);
 
   const char* type_name() const;

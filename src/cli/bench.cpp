@@ -85,7 +85,7 @@ const Command kCommand_bench{
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
                 {"--steps", "timed steps (default: 10)"},
                 {"--profile", "device time by kind of op (slower: nothing overlaps)", OptionSpec::Kind::flag},
-                {"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
+                kDeviceOption},
     .run = run_bench};
 
 }  // namespace lemnos::cli

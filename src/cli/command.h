@@ -20,6 +20,10 @@ struct OptionSpec {
   bool required = false;
 };
 
+/// What every command that uses a device takes.
+inline constexpr OptionSpec kDeviceOption{
+    "--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"};
+
 /// What the user typed.
 class Arguments {
  public:
@@ -42,9 +46,9 @@ struct Command {
   const char* summary;
   std::vector<OptionSpec> options;
   int (*run)(const Arguments& arguments) = nullptr;
-  bool any_option = false;                   // takes any `--key value`: Arguments::extras
-  bool later = false;                        // its name is settled, the command is not there yet
-  std::string (*more_help)() = nullptr;      // after the options in `--help`
+  bool any_option = false;  // takes any `--key value`: Arguments::extras
+  bool later = false;       // its name is settled, the command is not there yet
+  std::string (*more_help)() = nullptr;  // what `--help` says after the options
 };
 std::span<const Command* const> commands();
 

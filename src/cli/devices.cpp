@@ -68,7 +68,7 @@ int run_devices(const Arguments& arguments) {
 extern const Command kCommand_devices;
 const Command kCommand_devices{.name = "devices",
                                .summary = "The Vulkan devices, and the one that would be used (*)",
-                               .options = {{"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
+                               .options = {kDeviceOption},
                                .run = run_devices};
 
 }  // namespace lemnos::cli

@@ -228,7 +228,7 @@ const Command kCommand_generate{
                 {"--top-k", "sample among the k likeliest; 0: among all (default: 0)"},
                 {"--top-p", "sample among the likeliest that reach this probability (default: 1)"},
                 {"--seed", "of the sampling (default: 0)"},
-                {"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
+                kDeviceOption},
     .run = run_generate};
 
 }  // namespace lemnos::cli

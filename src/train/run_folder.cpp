@@ -42,7 +42,7 @@ void check_writable(const fs::path& folder) {
 void refuse_foreign_checkpoints(const fs::path& run_folder) {
   std::error_code absent;
   for (const auto& entry : fs::directory_iterator(run_folder, absent))
-    if (step_of(entry.path()) && !fs::is_empty(entry.path(), absent) && !fs::exists(entry.path() / kMarkerName))
+    if (step_of(entry.path()) && !fs::is_empty(entry.path(), absent) && !fs::exists(entry.path() / kMarkerName, absent))
       fail(ErrorKind::usage, "{} was not written by this program and is in the way of its checkpoints; choose another output_dir",
            entry.path().string());
 }
@@ -60,8 +60,9 @@ void check_run_folder(const TrainConfig& config) {
   check_writable(config.output_dir);
   std::error_code absent;
   const auto is_output = [&](const fs::path& folder) { return fs::equivalent(folder, config.output_dir, absent); };
-  if ((config.model_name_or_path && is_output(*config.model_name_or_path)) ||
-      (config.init_from_config && is_output(parent_folder(*config.init_from_config))))
+  const fs::path random = config.init_from_config.value_or("");
+  if ((config.model_name_or_path && is_output(*config.model_name_or_path)) || is_output(random) ||
+      (config.init_from_config && is_output(parent_folder(random))))
     fail(ErrorKind::usage, "output_dir {} is the model's own folder, which the run would overwrite; choose another",
          config.output_dir);
   refuse_foreign_checkpoints(config.output_dir);
@@ -83,7 +84,7 @@ std::optional<fs::path> checkpoint_to_resume(const TrainConfig& config) {
 
 void OwnCheckpoints::resume(const fs::path& checkpoint, const TrainerState& state) {
   std::error_code absent;
-  const bool inside = fs::equivalent(fs::absolute(checkpoint).lexically_normal().parent_path(), run_folder_, absent);
+  const bool inside = fs::equivalent(checkpoint / "..", run_folder_, absent);
   for (const auto& [step, folder] : complete_checkpoints(run_folder_)) {
     if (step > state.max_steps) continue;
     const bool own = same_run(read_state(folder), state);

@@ -117,7 +117,7 @@ TEST(Session, RotationKeepsTheNewestAndWhatAnotherRunLeft) {
   EXPECT_EQ(checkpoints_of(toy / "second"), (Names{"checkpoint-1", "checkpoint-4", "checkpoint-1000"}));
 
   // Gone on in its own folder: what this run wrote before goes, the other's stays.
-  config = resuming(config, (toy / "second/checkpoint-4").string());
+  config = resuming(config, (toy / "second/checkpoint-4").string() + "/");
   EXPECT_EQ(run(config).steps, 6);
   EXPECT_EQ(checkpoints_of(toy / "second"), (Names{"checkpoint-1", "checkpoint-6", "checkpoint-1000"}));
 }
@@ -267,6 +267,10 @@ TEST(Session, AModelBesideAConfigGivesTheTokenizerOnly) {
   const ToyFolder toy;
   TrainConfig config = toy.config("run");
   config.init_from_config = toy.base().string();  // a folder stands for its config.json
+  TrainConfig over = config;
+  over.model_name_or_path.reset();
+  over.output_dir = toy.base().string();
+  expect_error(ErrorKind::usage, {"the model's own folder"}, over);
   expect_error(ErrorKind::io, {"tokenizer.json"}, config);
   config.model_name_or_path.reset();
   config.max_steps = 1;
