@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/command.h"
 #include "vk/device.h"
 
@@ -45,8 +46,9 @@ int run_devices(const Arguments& arguments) {
   uint32_t chosen = UINT32_MAX;
   try {
     chosen = vk::select_device(arguments.get("--device").value_or("")).index;
-  } catch (const Error&) {
-    if (arguments.has("--device")) throw;  // without it: none is usable, the list says why
+  } catch (const Error& error) {
+    if (arguments.has("--device")) throw;
+    log_warning("{}", error.what());  // the list is still an answer
   }
   Json list = Json::array();
   for (const vk::DeviceInfo& device : devices) {

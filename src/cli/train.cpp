@@ -1,4 +1,8 @@
+#include <unistd.h>
+
 #include <csignal>
+#include <ctime>
+#include <string_view>
 
 #include "cli/command.h"
 #include "cli/train_arguments.h"
@@ -10,8 +14,24 @@ namespace {
 
 constexpr int kInterrupted = 130;
 volatile std::sig_atomic_t interrupted = 0;
+volatile std::time_t interrupted_at = 0;
 
-void note_interrupt(int) { interrupted = 1; }
+/// The first asks to stop; one that comes later stops at once, as checkpoints are whole or not there.
+/// What comes with the first is the same wish, sent on by a parent process.
+void note_interrupt(int signal) {
+  constexpr std::string_view kNote = "stopping: the step is finished and a checkpoint written; once more to stop at once\n";
+  constexpr std::time_t kTogether = 1;  // seconds
+  const std::time_t now = std::time(nullptr);
+  if (interrupted != 0) {
+    if (now <= interrupted_at + kTogether) return;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  interrupted_at = now;
+  interrupted = 1;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kNote.data(), kNote.size());
+}
 
 int run_train(const Arguments& arguments) {
   std::signal(SIGINT, note_interrupt);

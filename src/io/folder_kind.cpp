@@ -59,7 +59,9 @@ bool looks_like_hub_name(const std::string& text) {
          "{0}: there is no such folder, and nothing is fetched from the Hub; download it first, e.g. `hf download {0} "
          "--local-dir {1}`, and give that folder",
          folder.string(), folder.filename().string());
-  fail(ErrorKind::io, "{}: there is no such folder; expected {}", folder.string(), kind.noun);
+  std::error_code unknown;
+  const std::string from = folder.is_absolute() ? "" : format(" in {}", fs::current_path(unknown).string());
+  fail(ErrorKind::io, "{}: there is no such folder{}; expected {}", folder.string(), from, kind.noun);
 }
 
 [[noreturn]] void fail_file(const fs::path& file, const FolderKind& kind) {

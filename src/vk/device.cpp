@@ -61,15 +61,15 @@ const DeviceInfo& choose_default(const std::vector<DeviceInfo>& infos) {
 }
 
 const DeviceInfo& choose(std::string_view selector, const std::vector<DeviceInfo>& infos) {
-  if (const char* preferred = std::getenv("LEMNOS_DEVICE"); selector.empty() && preferred != nullptr)
-    selector = preferred;
+  const char* const preferred = selector.empty() ? std::getenv("LEMNOS_DEVICE") : nullptr;
+  if (preferred != nullptr) selector = preferred;
   if (selector.empty()) return choose_default(infos);
   const auto found = std::find_if(infos.begin(), infos.end(),
                                   [&](const DeviceInfo& info) { return selects(selector, info); });
   if (found == infos.end())
     fail(ErrorKind::device,
-         "no Vulkan device is selected by \"{}\"; give an index, \"cpu\" or a part of a name:{}",
-         selector, listing(infos));
+         "no Vulkan device is selected by {}\"{}\"; give an index, \"cpu\" or a part of a name:{}",
+         preferred != nullptr ? "LEMNOS_DEVICE=" : "", selector, listing(infos));
   if (!found->missing.empty())
     fail(ErrorKind::device, "the device \"{}\" lacks {}; choose another:{}", found->name,
          found->missing, listing(infos));

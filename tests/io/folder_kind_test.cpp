@@ -62,7 +62,8 @@ TEST_F(FolderKinds, FilesAndMissingOnes) {
   const fs::path model = with("model", "config.json");
   expect_refused(model / "config.json", kModelFolder, {"is a file; give its folder, " + model.string()});
   expect_refused(with("empty", "a.txt") / "a.txt", kModelFolder, {"is a file; expected a model folder"});
-  expect_refused(folder_ / "nowhere", kModelFolder, {"there is no such folder"});
+  expect_refused(folder_ / "nowhere", kModelFolder, {"there is no such folder; expected a model folder"});
+  expect_refused("no/where/at-all", kModelFolder, {"there is no such folder in " + fs::current_path().string() + "; expected"});
   expect_refused("~/models/x", kModelFolder, {"\"~\" is not expanded"});
   expect_refused("org/name", kModelFolder, {"nothing is fetched from the Hub", "hf download org/name --local-dir name"});
   expect_refused(model / "config.json" / "deeper", kModelFolder, {"deeper"});
