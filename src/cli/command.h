@@ -22,7 +22,7 @@ struct OptionSpec {
 
 /// What every command that uses a device takes.
 inline constexpr OptionSpec kDeviceOption{
-    "--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"};
+    "--device", "index, part of a name, or cpu (default: LEMNOS_DEVICE, else the first discrete GPU, else an integrated one, else the CPU)"};
 
 /// What the user typed.
 class Arguments {

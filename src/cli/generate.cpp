@@ -64,6 +64,9 @@ Loaded load(const Arguments& arguments) {
 }
 
 std::unique_ptr<Decoder> make_decoder(vk::Device& device, const Loaded& loaded, int64_t capacity) {
+  if (capacity > loaded.config.max_position_embeddings)
+    log_warning("prompt and answer may reach {} tokens and the model was made for {} (max_position_embeddings)", capacity,
+                loaded.config.max_position_embeddings);
   DecoderSetup setup{.model = loaded.config, .capacity = capacity};
   const Checkpoint weights = Checkpoint::open(loaded.folder);
   setup.dtypes = stored_dtypes(loaded.config, outline(loaded.config).parameters, weights);

@@ -123,6 +123,9 @@ Prepared prepare(TrainConfig config) {
     p.tokenizer = Tokenizer::load(p.identity.model_folder);
   p.dataset = read_data(p.config, p.tokenizer, p.identity.model.vocab_size);
   for (const std::string& line : data::describe(p.dataset.report)) log_info("{}", line);
+  if (p.dataset.report.longest > p.identity.model.max_position_embeddings)
+    log_warning("the longest row has {} tokens and the model was made for {} (max_position_embeddings)", p.dataset.report.longest,
+                p.identity.model.max_position_embeddings);
   plan_batches(p);
   return p;
 }

@@ -53,7 +53,8 @@ constexpr Option kApplied[] = {
     option(kData, "pad_to_multiple_of", &C::pad_to_multiple_of,
            "Padded lengths (the buckets) are multiples of this; null and `auto`: 64", count_from(1)),
     option(kData, "train_sampling_strategy", &C::train_sampling_strategy,
-           "`random`: shuffled anew in each epoch; `sequential`: in the order of the files"),
+           "`random`: shuffled anew in each epoch; `sequential`: in the order of the files, those of one "
+           "padded length together in a batch"),
 
     option(kLength, "num_train_epochs", &C::num_train_epochs, "Passes over the data",
            {.low = 0, .high = 1e9, .low_excluded = true}),
@@ -115,8 +116,8 @@ constexpr Option kApplied[] = {
            "Checkpoints to keep, the oldest go first; null keeps all", count_from(1)),
 
     option(kDevice, "device", &C::device,
-           "Number or part of the name of a Vulkan device, or `cpu`; null: the first discrete GPU, "
-           "else an integrated one, else the CPU"),
+           "Number or part of the name of a Vulkan device, or `cpu`; null: `LEMNOS_DEVICE`, else the first "
+           "discrete GPU, else an integrated one, else the CPU"),
     option(kDevice, "use_cpu", &C::use_cpu, "The same as `device: cpu`"),
     option(kDevice, "memory_limit", &C::memory_limit,
            "Most device memory the plan may take, in B, KB, MB, GB, KiB, MiB or GiB; null: what "

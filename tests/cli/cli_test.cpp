@@ -147,6 +147,16 @@ TEST(Cli, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_NE(read_file(toy / "stderr").find("standard output: No space left on device"), std::string::npos);
 }
 
+TEST(Cli, RowsBeyondTheModelsPositionsAreNoted) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy);
+  EXPECT_EQ(lemnos(toy, {"plan", "-c", recipe}).err.find("max_position_embeddings"), std::string::npos);
+  std::string row = "{\"input_ids\": [1";
+  for (int i = 0; i < 70; ++i) row += ", 5";
+  write_file_atomic(toy.rows(), row + "]}\n");
+  expect(lemnos(toy, {"plan", "-c", recipe}), 0, {"71 tokens", "made for 64"});
+}
+
 TEST(Cli, PlanSumsUpTheModules) {
   const ToyFolder toy;
   const std::string recipe = write_recipe(toy);
