@@ -3,7 +3,8 @@
 tiny    one row of 6 tokens, all supervised; gate 1 lives here
 tile    rows of 130 and 37 tokens, padded on the right, a fifth of the labels ignored
 packed  two documents in one row, positions restart; the reference runs each document alone
-left    tile with the padding on the left and position_ids that start at the first real token
+left    tile with the padding on the left and position_ids that start at the first real token,
+        which has no label: padding does not predict it
 """
 
 import hashlib
@@ -73,6 +74,8 @@ def _tile(surface, rng, vocab, pad):
 
 def _left(surface, rng, vocab, pad):
     batch = _padded(rng, vocab, pad, left=True)
+    first = batch.attention_mask.argmax(axis=1)
+    batch.labels[np.arange(len(first)), first] = IGNORED
     batch.position_ids = np.maximum(np.cumsum(batch.attention_mask, axis=1) - 1, 0)
     return batch
 
