@@ -36,13 +36,6 @@ class Batch:
         }
         return {name: value for name, value in named.items() if value is not None}
 
-    def redraw(self, row, column, rng, vocab):
-        """Another token in one place; its label follows unless it is ignored."""
-        token = rng.integers(0, vocab)
-        self.input_ids[row, column] = token
-        if self.labels[row, column] != IGNORED:
-            self.labels[row, column] = token
-
     def valid(self):
         """Which tokens count, [B, T] of bool."""
         if self.attention_mask is None:

@@ -129,6 +129,7 @@ class Surfaces(unittest.TestCase):
     def test_three_seeds_and_both_sizes_each(self):
         for family in families():
             for surface in surfaces_of(family):
-                self.assertEqual(len(set(surface.seeds)), 3)
+                for fixture in surface.fixtures:
+                    self.assertEqual(len(set(surface.seeds_for(fixture))), 3)
                 self.assertTrue({"tiny", "tile"} <= set(surface.fixtures))
                 self.assertTrue(all(surface.config_for(size) for size in SIZES))
