@@ -7,10 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "runtime/profile.h"
-#include "support/device.h"
-#include "support/toy_run.h"
-#include "train/engine.h"
+#include "support/toy_engine.h"
 
 namespace lemnos::test {
 namespace {
@@ -19,35 +16,17 @@ using Pieces = std::vector<int64_t>;
 
 constexpr int64_t kCapacity = 80;
 
-Json model_json(const char* type, const char* more = "{}") {
-  Json json = train::toy_model_json();
-  json.set("model_type", type);
-  json.set("num_hidden_layers", 1);
-  const Json changes = Json::parse(more, "test");
-  for (const auto& [key, value] : changes.as_object()) json.set(key, value);
-  return json;
-}
-
 std::vector<int32_t> some_tokens(int64_t count) {
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * i * 7 + i) % 40));
   return ids;
 }
 
-void fill(Storage& storage, const Graph& graph) {
-  for (const ValueId id : graph.of_kind(ValueKind::parameter)) {
-    const Value& value = graph[id];
-    const int64_t count = element_count(value.type.shape);
-    const std::vector<float> numbers = train::toy_values(value.name, count, value.type.shape.size() == 1);
-    storage.write(value.name, std::as_bytes(std::span(numbers)));
-  }
-}
-
 class DecoderTest : public DeviceTest {
  protected:
   std::unique_ptr<Decoder> decoder(const ModelConfig& model, const std::optional<LoraConfig>& lora = {}) {
     auto made = std::make_unique<Decoder>(device(), DecoderSetup{.model = model, .lora = lora, .capacity = kCapacity});
-    fill(made->storage(), made->graph());
+    fill_with_toy_values(made->storage(), made->graph());
     return made;
   }
 
@@ -62,13 +41,10 @@ class DecoderTest : public DeviceTest {
     batch.segments.assign(tokens.size(), 0);
     const EngineSetup setup{.model = model, .buckets = {{1, length, 1}}, .lora = lora,
                             .train = false, .want_loss = false, .want_logits = true};
-    Engine engine(device(), setup, plan_engine(setup, profile_of(device())));
-    fill(engine.storage(), engine.graph());
-    return engine.logits(batch);
+    return toy_engine(setup)->logits(batch);
   }
 
-  void expect_any_pieces_give_the_same(const Json& json, const std::optional<LoraConfig>& lora = {}) {
-    const ModelConfig model = read_model_config(json, "test");
+  void expect_any_pieces_give_the_same(const ModelConfig& model, const std::optional<LoraConfig>& lora = {}) {
     const std::vector<int32_t> tokens = some_tokens(70);
     const std::vector<float> all = forward(model, lora, tokens);
     const auto vocabulary = static_cast<size_t>(model.vocab_size);
@@ -80,28 +56,30 @@ class DecoderTest : public DeviceTest {
         const std::vector<float> logits = cached->feed(piece);
         const auto last = all.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(cached->length() - 1) * vocabulary);
         EXPECT_TRUE(std::equal(logits.begin(), logits.end(), last, last + static_cast<ptrdiff_t>(vocabulary)))
-            << json.at("model_type").as_string() << ": piece of " << count << " up to " << cached->length();
+            << model.family->model_type << ": piece of " << count << " up to " << cached->length();
       }
     }
   }
 };
 
 TEST_F(DecoderTest, PiecesGiveTheBitsOfTheWholePrefix) {
-  expect_any_pieces_give_the_same(model_json("llama"));
-  expect_any_pieces_give_the_same(model_json("mistral", R"({"sliding_window": 9})"));
-  expect_any_pieces_give_the_same(model_json("qwen3", R"({"head_dim": 8, "tie_word_embeddings": true})"));
-  expect_any_pieces_give_the_same(model_json("mixtral", R"({"num_local_experts": 4, "num_experts_per_tok": 2})"));
+  for (const ModelConfig& model :
+       {toy_model("llama", R"({"num_hidden_layers": 1})"),
+        toy_model("mistral", R"({"num_hidden_layers": 1, "sliding_window": 9})"),
+        toy_model("qwen3", R"({"num_hidden_layers": 1, "head_dim": 8, "tie_word_embeddings": true})"),
+        toy_model("mixtral", R"({"num_hidden_layers": 1, "num_local_experts": 4, "num_experts_per_tok": 2})")})
+    expect_any_pieces_give_the_same(model);
 }
 
 TEST_F(DecoderTest, WithAnAdapterToo) {
-  expect_any_pieces_give_the_same(model_json("llama"),
+  expect_any_pieces_give_the_same(toy_model("llama"),
                                   LoraConfig{.r = 2, .lora_alpha = 4, .target_modules = {std::string("all-linear")}});
 }
 
 /// The base of dynamic RoPE follows the length of the whole prompt, however it is cut for the device.
 TEST_F(DecoderTest, ADynamicBaseIsThatOfTheWholePrompt) {
-  const ModelConfig model = read_model_config(
-      model_json("llama", R"({"max_position_embeddings": 16, "rope_scaling": {"type": "dynamic", "factor": 2.0}})"), "test");
+  const ModelConfig model =
+      toy_model("llama", R"({"max_position_embeddings": 16, "rope_scaling": {"type": "dynamic", "factor": 2.0}})");
   const std::vector<int32_t> tokens = some_tokens(70);
   const std::vector<float> all = forward(model, {}, tokens);
   const std::vector<float> logits = decoder(model)->feed(tokens);
@@ -109,7 +87,7 @@ TEST_F(DecoderTest, ADynamicBaseIsThatOfTheWholePrompt) {
 }
 
 TEST_F(DecoderTest, WhatDoesNotFitIsAnError) {
-  const auto cached = decoder(read_model_config(model_json("llama"), "test"));
+  const auto cached = decoder(toy_model());
   EXPECT_THROW(cached->feed(std::vector<int32_t>{40}), Error);
   EXPECT_THROW(cached->feed(std::vector<int32_t>{3, -1}), Error);
   EXPECT_THROW(cached->feed(some_tokens(kCapacity + 1)), Error);

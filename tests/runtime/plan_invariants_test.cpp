@@ -3,14 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
-#include "graph/autodiff.h"
-#include "runtime/profile.h"
-#include "support/device.h"
-#include "support/toy_run.h"
-#include "train/engine.h"
-#include "train/weights.h"
+#include "support/toy_engine.h"
 
 namespace lemnos::test {
 namespace {
@@ -18,8 +12,7 @@ namespace {
 constexpr int64_t kRows = 2, kShort = 6, kLong = 9;
 
 EngineSetup toy_setup(bool lora) {
-  EngineSetup setup{.model = read_model_config(train::toy_model_json(), "toy"),
-                    .buckets = {{kRows, kShort, 2 * kRows}, {kRows, kLong, 2 * kRows}}};
+  EngineSetup setup{.model = toy_model(), .buckets = {{kRows, kShort, 2 * kRows}, {kRows, kLong, 2 * kRows}}};
   if (lora)
     setup.lora = LoraConfig{.r = 2, .lora_alpha = 4, .lora_dropout = 0.1, .target_modules = {std::string("all-linear")}};
   return setup;
@@ -68,18 +61,6 @@ using Snapshot = std::map<std::string, Bytes>;
 class PlanInvariants : public DeviceTest {
  protected:
   DeviceProfile profile() { return profile_of(device()); }
-
-  std::unique_ptr<Engine> engine(const EngineSetup& setup, EnginePlan plan) {
-    auto made = std::make_unique<Engine>(device(), setup, std::move(plan));
-    for (const ValueId id : made->graph().of_kind(ValueKind::parameter)) {
-      const Value& value = made->graph()[id];
-      const int64_t count = element_count(value.type.shape);
-      const std::vector<float> numbers = train::toy_values(value.name, count, value.type.shape.size() == 1);
-      made->storage().write(value.name, std::as_bytes(std::span(numbers)));
-    }
-    return made;
-  }
-  std::unique_ptr<Engine> engine(const EngineSetup& setup) { return engine(setup, plan_engine(setup, profile())); }
 
   /// An accumulation window of the batches and the optimizer's step `number`.
   static void step(Engine& engine, const std::vector<data::Batch>& batches, int64_t number) {
@@ -142,17 +123,17 @@ TEST_F(PlanInvariants, NeitherSharedMemoryNorAnotherRunNorAnotherRecordingChange
     const EnginePlan plan = plan_engine(setup, profile()), apart = without_sharing(plan, profile());
     EXPECT_LT(plan.peak_bytes(), apart.peak_bytes());
 
-    const auto first = engine(setup, plan);
+    const auto first = toy_engine(setup, plan);
     const Snapshot start = snapshot(*first), between = after_step(*first, 1), end = after_step(*first, 2);
     expect_trained(start, end, first->graph());
     restore(*first, start);
     expect_same(between, after_step(*first, 1));
 
-    const auto fresh = engine(setup, plan);
+    const auto fresh = toy_engine(setup, plan);
     restore(*fresh, between);
     expect_same(end, after_step(*fresh, 2));
 
-    const auto alone = engine(setup, apart);
+    const auto alone = toy_engine(setup, apart);
     expect_same(between, after_step(*alone, 1));
     expect_same(end, after_step(*alone, 2));
   }
@@ -179,20 +160,13 @@ float largest_of(const std::vector<float>& values) {
   return largest;
 }
 
-std::vector<float> floats(Engine& engine, const std::string& name) {
-  const Bytes bytes = engine.storage().read(name);
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 TEST_F(PlanInvariants, OneMicroBatchIsTwoHalvesAccumulated) {
   for (const bool lora : {false, true}) {
     EngineSetup whole = toy_setup(lora), halves = whole;
     if (lora) whole.lora->lora_dropout = halves.lora->lora_dropout = 0;  // keyed by micro-batch
     whole.buckets = {{kRows, kLong, 2 * kRows}};
     halves.buckets = {{1, kLong, 2}};
-    const auto together = engine(whole), apart = engine(halves);
+    const auto together = toy_engine(whole), apart = toy_engine(halves);
     const data::Batch batch = toy_batch(kRows, kLong, 1);
     data::Batch first = one_row(batch, 0), second = one_row(batch, 1);
     first.supervised = batch.supervised;  // only their sum counts
@@ -202,7 +176,7 @@ TEST_F(PlanInvariants, OneMicroBatchIsTwoHalvesAccumulated) {
     int compared = 0;
     for (const auto& [name, place] : together->storage().plan().places) {
       if (!name.starts_with("grad/")) continue;
-      const std::vector<float> a = floats(*together, name), b = floats(*apart, name);
+      const std::vector<float> a = floats_of(*together, name), b = floats_of(*apart, name);
       const float largest = largest_of(a);
       ASSERT_GT(largest, 0) << name;
       for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], std::ldexp(largest, -19)) << name << " " << i;
