@@ -160,7 +160,10 @@ class ArenaPlanner {
   /// Moves an offset that would cross a block's end to the next block.
   int64_t within_block(int64_t offset, int64_t bytes) const {
     const int64_t block = options_.max_block_bytes / kPlaceAlignment * kPlaceAlignment;
-    LEMNOS_CHECK(bytes <= block, "a tensor of {} bytes is larger than one allocation", bytes);
+    if (bytes > block)
+      fail(ErrorKind::unsupported,
+           "an activation has {} bytes; one device allocation holds at most {}. Lower per_device_train_batch_size or max_length",
+           bytes, block);
     return offset / block == (offset + std::max<int64_t>(bytes, 1) - 1) / block ? offset : (offset / block + 1) * block;
   }
 
