@@ -4,8 +4,6 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 SMALLEST_MARGIN = 1e-4
-# Tokens are redrawn up to this, so that float64 and another CPU stay above the limit too.
-COMFORTABLE_MARGIN = 2e-4
 
 
 class ChoiceError(RuntimeError):
@@ -58,6 +56,6 @@ def check_choices(single, truth):
     if margin < SMALLEST_MARGIN:
         raise ChoiceError(
             f"smallest top-k margin {margin:.1e} is under {SMALLEST_MARGIN:.0e}: replace the seed "
-            "in the surface's file, in the open"
+            "in the surface's file, in the open (parity.margins)"
         )
     return None if margin == float("inf") else margin

@@ -3,7 +3,8 @@
 tiny    one row of 6 tokens, all supervised; gate 1 lives here
 tile    rows of 130 and 37 tokens, padded on the right, a fifth of the labels ignored
 packed  two documents in one row, positions restart; the reference runs each document alone
-left    tile with the padding on the left and position_ids that start at the first real token
+left    tile with the padding on the left and position_ids that start at the first real token,
+        which has no label: padding does not predict it
 """
 
 import hashlib
@@ -34,13 +35,6 @@ class Batch:
             "attention_mask": self.attention_mask, "position_ids": self.position_ids,
         }
         return {name: value for name, value in named.items() if value is not None}
-
-    def redraw(self, row, column, rng, vocab):
-        """Another token in one place; its label follows unless it is ignored."""
-        token = rng.integers(0, vocab)
-        self.input_ids[row, column] = token
-        if self.labels[row, column] != IGNORED:
-            self.labels[row, column] = token
 
     def valid(self):
         """Which tokens count, [B, T] of bool."""
@@ -73,6 +67,8 @@ def _tile(surface, rng, vocab, pad):
 
 def _left(surface, rng, vocab, pad):
     batch = _padded(rng, vocab, pad, left=True)
+    first = batch.attention_mask.argmax(axis=1)
+    batch.labels[np.arange(len(first)), first] = IGNORED
     batch.position_ids = np.maximum(np.cumsum(batch.attention_mask, axis=1) - 1, 0)
     return batch
 

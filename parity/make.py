@@ -67,7 +67,7 @@ def plan(options, oracle, fingerprint):
             if fixture not in surface.fixtures:
                 continue
             for position in options.seeds:
-                seed = surface.seeds[int(position) - 1]
+                seed = surface.seeds_for(fixture)[int(position) - 1]
                 stages = [
                     stage for stage in options.stages
                     if _applies(stage, surface, fixture)

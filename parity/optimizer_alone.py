@@ -3,16 +3,24 @@
 `given/<k>/<name>` is step k's gradient and `step<k>/<name>` the parameter after it. The gradients
 are the model's own first gradients times SCALES, which run through seven orders of magnitude and
 change sign, so that moments, bias corrections and eps all show.
+
+The parameters start at magnitudes in MAGNITUDES, so that ten steps keep them clear of zero and of
+powers of two. One that passes near zero has an ULP far below the rounding of its own step and says
+nothing in ULPs: torch on one processor differs there from torch on another by hundreds of them.
 """
 
 import shutil
 
+import torch
+from safetensors.torch import save_file
+
 from parity import bundle
-from parity.fixtures import make_batch
+from parity.fixtures import generator, make_batch
 from parity.lift import double_copy
 from parity.model import load_model
 from parity.training import PROFILES, Runner, make_optimizer
 
+MAGNITUDES = (0.3, 0.45)
 SCALES = (1.0, -0.5, 1e-3, 10.0, 1e-5, 1.0, 0.0, -1e-2, 3.0, 1e-4)
 
 
@@ -22,17 +30,31 @@ def make_optimizer_bundle(group, model_folder, profile):
     runner.gradients()
     gradients = [[p.grad * scale for _, p in runner.trainable] for scale in SCALES]
     given = _given(runner, gradients)
+    _move_from_zero(model, group.seed)
     truth = _run(Runner(double_copy(model), make_batch(group.surface, group.fixture, group.seed)),
                  gradients, profile)
+    start = runner.snapshot(lambda p: p)
     single = _run(runner, gradients, profile)
     facts = group.common_facts(profile) | {
         "given_gradients": True, "steps": len(SCALES), "noise": bundle.noise(None, single, truth),
     }
     with bundle.staged(group.path(profile)) as stage:
-        shutil.copytree(model_folder, stage / "model")
+        (stage / "model").mkdir()
+        shutil.copy(model_folder / "config.json", stage / "model")
+        save_file(start, stage / "model" / "model.safetensors", metadata={"format": "pt"})
         bundle.write_tensors(stage, _NoBatch(), given | single, truth)
         bundle.write_reference(stage, facts)
     return group.path(profile)
+
+
+def _move_from_zero(model, seed):
+    """New magnitudes, the signs of before."""
+    low, high = MAGNITUDES
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            rng = generator("optimizer", name, seed)
+            size = low + (high - low) * torch.from_numpy(rng.random(tuple(parameter.shape)))
+            parameter.copy_(size * torch.where(parameter < 0, -1.0, 1.0))
 
 
 class _NoBatch:

@@ -4,11 +4,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from parity import bundle, guard, settings
-from parity.choices import COMFORTABLE_MARGIN, check_choices
-from parity.fixtures import generator, make_batch
+from parity.choices import check_choices
+from parity.fixtures import make_batch
 from parity.lift import double_copy
 from parity.model import load_adapter, load_model, write_adapter, write_model
 from parity.optimizer_alone import make_optimizer_bundle
@@ -16,7 +14,6 @@ from parity.training import PROFILES, STEPS, Runner, train
 
 # stage of the command line -> (stage in reference.json, LoRA targets; None = the surface's own)
 LORA_STAGES = {"lora": None, "lora-qv": ["q_proj", "v_proj"]}
-LARGEST_REDRAW = 500
 LARGEST_TINY_NOISE = 1e-7
 STAGES = ("base", *LORA_STAGES, "optimizer")
 
@@ -60,15 +57,13 @@ class _Group:
             return [make_optimizer_bundle(self, model_folder, p) for p in profiles]
         batch = make_batch(self.surface, self.fixture, self.seed)
         model, adapter_folder = self._load(model_folder, work)
-        redrawn = self._move_away_from_ties(model, batch)
         frozen = {n: p.clone() for n, p in model.named_parameters() if not p.requires_grad}
         truth_model = double_copy(model)
         single = train(Runner(model, batch), profiles)
         truth = train(Runner(truth_model, batch, truth=True), profiles)
         self._check_frozen(model, frozen)
         folders = [model_folder] + ([adapter_folder] if adapter_folder else [])
-        facts = {"redrawn_tokens": redrawn} if redrawn else {}
-        return [self._write(p, batch, folders, single[p], truth[p], facts) for p in profiles]
+        return [self._write(p, batch, folders, single[p], truth[p]) for p in profiles]
 
     def path(self, profile):
         return self.folder / bundle_name(self.fixture, profile, self.stage, self.seed)
@@ -89,9 +84,9 @@ class _Group:
         write_adapter(self.surface, self.seed, model_folder, targets, adapter_folder)
         return load_adapter(model_folder, adapter_folder), adapter_folder
 
-    def _write(self, profile, batch, folders, single, truth, extra):
+    def _write(self, profile, batch, folders, single, truth):
         margins = [check_choices(a, b) for a, b in zip(single.choices, truth.choices)]
-        facts = self.common_facts(profile) | extra | {
+        facts = self.common_facts(profile) | {
             "steps": STEPS, "loss": single.losses, "truth_loss": truth.losses,
             "noise": bundle.noise(batch, single.tensors, truth.tensors),
         }
@@ -107,28 +102,6 @@ class _Group:
             bundle.write_tensors(stage, batch, single.tensors, truth.tensors)
             bundle.write_reference(stage, facts)
         return self.path(profile)
-
-    def _move_away_from_ties(self, model, batch):
-        """Redraws tokens at which a top-k is nearly tied in either forward of either profile, the
-        first of each row at a time since later ones depend on it. Returns how many."""
-        rng = generator("redraw", self.surface.name, self.fixture, self.stage, self.seed)
-        vocab = model.config.vocab_size
-        redrawn = 0
-        if not Runner(model, batch).choices().taken:
-            return redrawn
-        while redrawn < LARGEST_REDRAW:
-            near = (self._gaps(model, batch) < COMFORTABLE_MARGIN) & batch.valid()
-            if not near.any():
-                return redrawn
-            for row in np.flatnonzero(near.any(axis=1)):
-                batch.redraw(row, near[row].argmax(), rng, vocab)
-                redrawn += 1
-        raise OracleError(f"top-k still nearly tied after {LARGEST_REDRAW} redrawn tokens")
-
-    def _gaps(self, model, batch):
-        outcomes = train(Runner(model, batch), PROFILES).values()
-        gaps = np.min([c.gaps.numpy() for outcome in outcomes for c in outcome.choices], axis=0)
-        return gaps.reshape(batch.input_ids.shape)
 
     def _check_conditioning(self, noise):
         """Gate 1 means something only where float32 itself is that exact."""

@@ -22,8 +22,9 @@ SIZES = {
 @dataclass(frozen=True)
 class Surface:
     """`config` holds for both sizes, `tiny` and `tile` override it. `init` puts rules (expression,
-    kind, value) before the default ones of weights.py. `seeds` is fixed: a seed whose top-k
-    margin is too small is replaced here, and `replaced` says which and why."""
+    kind, value) before the default ones of weights.py. `seeds` is fixed; `fixture_seeds`
+    names those of a fixture in which one of them has a top-k margin that is too small: the first
+    three that have not (parity.margins shows each that was passed over)."""
 
     name: str
     config: dict = field(default_factory=dict)
@@ -35,8 +36,11 @@ class Surface:
     packed_lengths: tuple = (41, 90)
     fixtures: tuple = ("tiny", "tile", "packed", "left")
     seeds: tuple = (1, 2, 3)
-    replaced: str = ""
+    fixture_seeds: dict = field(default_factory=dict)
     family: str = ""
+
+    def seeds_for(self, fixture):
+        return self.fixture_seeds.get(fixture, self.seeds)
 
     def config_for(self, size):
         return SIZES[size] | self.config | getattr(self, size)

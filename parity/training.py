@@ -52,15 +52,6 @@ class Runner:
                 loss += out.loss.item()
         return torch.cat(logits, dim=1), loss, recorder
 
-    def choices(self):
-        """The choices of a forward alone."""
-        with torch.no_grad(), self._recorder() as recorder:
-            for span in self._spans():
-                recorder.tokens = self._tokens(span)
-                reset_rope(self.model)
-                self._forward(span)
-        return recorder
-
     def snapshot(self, read):
         """Disk-named copies of `read(parameter)`, without those that have none."""
         found = {n: read(p) for n, p in self.trainable if read(p) is not None}

@@ -88,6 +88,12 @@ class Verdicts(unittest.TestCase):
         ):
             self.assertFalse(check.verdict(ENTRY, wrong).startswith("PASS"), wrong)
 
+    def test_what_is_not_finite_fails_at_once(self):
+        wrong = report(gate1=None, gate2=False, ok=False)
+        wrong["kinds"][1] |= {"finite": False, "max_abs_vs_hf": None}
+        self.assertEqual(check.verdict(ENTRY, check.restored(wrong)), "FAIL not finite")
+        self.assertEqual(check.cell(wrong["kinds"][1], 1e-8), "inf/1.0e-08")
+
     def test_a_gate_2_red_counts_when_it_repeats_on_three_seeds(self):
         self.assertEqual(self.run_check({1: False, 2: False, 3: False}), 1)
         self.assertEqual(self.run_check({1: False, 2: True, 3: False}), 0)

@@ -113,6 +113,12 @@ class OptimizerAlone(unittest.TestCase):
         self.assertIn("given/10/lm_head.weight", stored(self.path))
         self.assertTrue(gates.judge(self.path, self.ours)["ok"])
 
+    def test_ten_steps_keep_clear_of_zero_and_of_powers_of_two(self):
+        for profile in ("eps3", "stock"):
+            for name, tensor in stored(bundle("llama", stage="optimizer", profile=profile)).items():
+                if name.startswith("step"):
+                    self.assertTrue(bool(((abs(tensor) > 0.25) & (abs(tensor) < 0.5)).all()), name)
+
     def test_one_ulp_is_allowed_and_two_are_not(self):
         name = "step10/lm_head.weight"
         self.ours[name] = np.nextafter(self.ours[name], np.float32(9))

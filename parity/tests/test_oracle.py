@@ -103,6 +103,21 @@ class Bundles(unittest.TestCase):
                 self.assertTrue(bool((tensor != 0).all()), name)
 
 
+class Batches(unittest.TestCase):
+    def test_left_padding_predicts_nothing(self):
+        batch = make_batch(surface_named("llama_tied_pad"), "left", 1)
+        for mask, labels, positions in zip(batch.attention_mask, batch.labels, batch.position_ids):
+            first = mask.argmax()
+            self.assertTrue(bool((labels[:first + 1] == -100).all()))
+            self.assertEqual(positions[first], 0)
+            self.assertEqual(positions[-1], mask.sum() - 1)
+
+    def test_each_fixture_has_its_own_seeds(self):
+        surface = surface_named("mixtral")
+        self.assertEqual(surface.seeds_for("tiny"), (1, 2, 3))
+        self.assertEqual(surface.seeds_for("left"), surface.fixture_seeds["left"])
+
+
 class Choices(unittest.TestCase):
     def recorder(self, *rows):
         recorder = choices.ChoiceRecorder(torch.ones(len(rows), dtype=torch.bool))
@@ -129,6 +144,7 @@ class Surfaces(unittest.TestCase):
     def test_three_seeds_and_both_sizes_each(self):
         for family in families():
             for surface in surfaces_of(family):
-                self.assertEqual(len(set(surface.seeds)), 3)
+                for fixture in surface.fixtures:
+                    self.assertEqual(len(set(surface.seeds_for(fixture))), 3)
                 self.assertTrue({"tiny", "tile"} <= set(surface.fixtures))
                 self.assertTrue(all(surface.config_for(size) for size in SIZES))

@@ -77,7 +77,7 @@ Decoder::~Decoder() = default;
 Storage& Decoder::storage() { return parts_->storage; }
 const Graph& Decoder::graph() const { return parts_->token.graph(); }
 
-void Decoder::run(Program& program, std::span<const int32_t> tokens, int64_t width) {
+void Decoder::run(Program& program, std::span<const int32_t> tokens, int64_t width, int64_t longest) {
   const auto count = static_cast<size_t>(width);
   std::vector<int32_t> ids(count, 0), rows(count);
   std::copy(tokens.begin(), tokens.end(), ids.begin());
@@ -87,7 +87,6 @@ void Decoder::run(Program& program, std::span<const int32_t> tokens, int64_t wid
   program.write_input("cache_length", std::vector<int32_t>{static_cast<int32_t>(length_)});
   for (const RopeSpec& spec : setup_.model.ropes) {
     if (!program.graph().find("rope_cos" + spec.suffix).valid()) continue;
-    const auto longest = length_ + static_cast<int64_t>(tokens.size());
     const RopeTable table = rope_table(rope_frequencies(spec.config, spec.head_dim, longest), width, length_);
     program.write_input("rope_cos" + spec.suffix, table.cos);
     program.write_input("rope_sin" + spec.suffix, table.sin);
@@ -98,19 +97,19 @@ void Decoder::run(Program& program, std::span<const int32_t> tokens, int64_t wid
 
 std::vector<float> Decoder::feed(std::span<const int32_t> tokens) {
   LEMNOS_CHECK(!tokens.empty());
-  if (length_ + static_cast<int64_t>(tokens.size()) > setup_.capacity)
-    fail(ErrorKind::usage, "{} tokens do not fit the {} that were planned for", length_ + static_cast<int64_t>(tokens.size()),
-         setup_.capacity);
+  const int64_t longest = length_ + std::ssize(tokens);
+  if (longest > setup_.capacity)
+    fail(ErrorKind::usage, "{} tokens do not fit the {} that were planned for", longest, setup_.capacity);
   for (const int32_t token : tokens)
     if (token < 0 || token >= setup_.model.vocab_size)
       fail(ErrorKind::usage, "token id {} is outside of the model's {} rows", token, setup_.model.vocab_size);
   while (tokens.size() > 1) {
     const size_t part = std::min<size_t>(tokens.size() - 1, kPromptChunk);
-    run(parts_->prompt, tokens.first(part), kPromptChunk);
+    run(parts_->prompt, tokens.first(part), kPromptChunk, longest);
     parts_->prompt.wait();
     tokens = tokens.subspan(part);
   }
-  run(parts_->token, tokens, 1);
+  run(parts_->token, tokens, 1, longest);
   const std::vector<std::byte> bytes = parts_->token.read(parts_->logits);
   std::vector<float> logits(bytes.size() / sizeof(float));
   std::memcpy(logits.data(), bytes.data(), bytes.size());

@@ -23,7 +23,8 @@ struct DecoderSetup {
 };
 
 /// One sequence with key-value caches: tokens in, the next token's logits out. The logits are, bit for
-/// bit, those of the forward pass over the whole sequence, however it was fed.
+/// bit, those of the forward pass over the whole sequence, however it was fed. (Types dynamic and
+/// longrope rotate keys by the length at the time they are fed, as Transformers' cache does.)
 class Decoder {
  public:
   Decoder(vk::Device& device, DecoderSetup setup);
@@ -44,7 +45,8 @@ class Decoder {
 
  private:
   struct Parts;
-  void run(Program& program, std::span<const int32_t> tokens, int64_t width);
+  /// `longest`: the length that RoPE of types dynamic and longrope depends on.
+  void run(Program& program, std::span<const int32_t> tokens, int64_t width, int64_t longest);
 
   DecoderSetup setup_;
   std::unique_ptr<Parts> parts_;

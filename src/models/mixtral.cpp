@@ -15,7 +15,7 @@ ModelConfig read_config(ConfigReader& reader) {
   ModelConfig config = read_decoder_config(reader, {.num_key_value_heads = 8, .rms_norm_eps = 1e-5});
   config.num_experts = reader.get_int_or("num_local_experts", 8);
   config.num_experts_per_tok = reader.get_int_or("num_experts_per_tok", 2);
-  if (config.num_experts < 1) reader.fail_field("num_local_experts", "a positive integer");
+  check_size(reader, "num_local_experts", config.num_experts, kMostParts);
   if (config.num_experts_per_tok < 1 || config.num_experts_per_tok > config.num_experts)
     reader.fail_field("num_experts_per_tok", format("1 to num_local_experts {}", config.num_experts));
   const int64_t window = reader.get_int_or("sliding_window", 0);

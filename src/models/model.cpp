@@ -17,11 +17,6 @@ const Family& family_of(ConfigReader& reader) {
   fail(ErrorKind::unsupported, "{}: model_type \"{}\" is not supported (supported: {})", reader.source(), type, known);
 }
 
-void check_positive(const ConfigReader& reader, std::string_view key, int64_t value) {
-  constexpr int64_t kMost = int64_t{1} << 31;
-  if (value <= 0 || value >= kMost) reader.fail_field(key, "a positive integer");
-}
-
 /// -1 without one. A negative id counts from the vocabulary's end, as torch.nn.Embedding's
 /// padding_idx does, to which Transformers hands it.
 int64_t read_pad_token_id(ConfigReader& reader, int64_t vocab_size) {
@@ -58,6 +53,10 @@ std::vector<DiskSlice> disk_layout(const ModelConfig& config, const std::string&
   return {{parameter, shape, 0}};
 }
 
+void check_size(const ConfigReader& reader, std::string_view key, int64_t value, int64_t most) {
+  if (value <= 0 || value > most) reader.fail_field(key, format("a positive integer of at most {}", most));
+}
+
 ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& defaults) {
   ModelConfig c;
   c.vocab_size = reader.get_int("vocab_size");
@@ -65,20 +64,19 @@ ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& def
   c.intermediate_size = reader.get_int("intermediate_size");
   c.num_hidden_layers = reader.get_int("num_hidden_layers");
   c.num_attention_heads = reader.get_int("num_attention_heads");
-  for (const auto& [key, value] : {std::pair{"vocab_size", c.vocab_size},
-                                   {"hidden_size", c.hidden_size},
-                                   {"intermediate_size", c.intermediate_size},
-                                   {"num_hidden_layers", c.num_hidden_layers},
-                                   {"num_attention_heads", c.num_attention_heads}})
-    check_positive(reader, key, value);
+  check_size(reader, "vocab_size", c.vocab_size, kMostRows);
+  check_size(reader, "hidden_size", c.hidden_size, kMostWidth);
+  check_size(reader, "intermediate_size", c.intermediate_size, kMostWidth);
+  check_size(reader, "num_hidden_layers", c.num_hidden_layers, kMostParts);
+  check_size(reader, "num_attention_heads", c.num_attention_heads, kMostParts);
   c.num_key_value_heads = reader.get_int_or(
       "num_key_value_heads", defaults.num_key_value_heads > 0 ? defaults.num_key_value_heads : c.num_attention_heads);
-  check_positive(reader, "num_key_value_heads", c.num_key_value_heads);
+  check_size(reader, "num_key_value_heads", c.num_key_value_heads, kMostParts);
   if (c.num_attention_heads % c.num_key_value_heads != 0)
     reader.fail_field("num_key_value_heads", format("a divisor of num_attention_heads {}", c.num_attention_heads));
   c.head_dim = reader.get_int_or("head_dim",
                                  defaults.head_dim > 0 ? defaults.head_dim : c.hidden_size / c.num_attention_heads);
-  check_positive(reader, "head_dim", c.head_dim);
+  check_size(reader, "head_dim", c.head_dim, kMostWidth);
   if (c.head_dim % 2 != 0) reader.fail_field("head_dim", "an even number (rotary embedding)");
   c.max_position_embeddings = reader.get_int("max_position_embeddings");
   c.rms_norm_eps = reader.get_double_or("rms_norm_eps", defaults.rms_norm_eps);

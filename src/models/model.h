@@ -101,6 +101,11 @@ struct DecoderDefaults {
 };
 ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& defaults);
 
+/// Larger than any model; the product of any four still fits 64 bits.
+inline constexpr int64_t kMostRows = int64_t{1} << 24, kMostWidth = int64_t{1} << 20, kMostParts = 4096;
+/// Error{corrupt_input} naming the field unless 1 <= value <= most.
+void check_size(const ConfigReader& reader, std::string_view key, int64_t value, int64_t most);
+
 /// `layer_types` or the use_sliding_window / max_window_layers rule of the Qwen families.
 void read_qwen_sliding_window(ConfigReader& reader, ModelConfig& config);
 

@@ -90,8 +90,14 @@ Json json_or_null(const std::optional<bool>& value) { return value ? Json(*value
 
 }  // namespace
 
+double distance(double a, double b) {
+  const double d = std::abs(a - b);
+  return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+}
+
 TensorFigures figures_of(const ComparedTensor& tensor) {
   LEMNOS_CHECK(tensor.ours.size() == tensor.hf.size(), "{}", tensor.name);
+  LEMNOS_CHECK(tensor.truth.empty() || tensor.truth.size() == tensor.hf.size(), "{}", tensor.name);
   TensorFigures f{.name = tensor.name, .has_truth = !tensor.truth.empty()};
   double squares = 0, hf_squares = 0, largest = 0;
   for (size_t i = 0; i < tensor.ours.size(); ++i) {
@@ -99,10 +105,10 @@ TensorFigures figures_of(const ComparedTensor& tensor) {
     ++f.elements;
     const double ours = tensor.ours[i], hf = tensor.hf[i];
     f.finite = f.finite && std::isfinite(ours);
-    f.max_abs_vs_hf = std::max(f.max_abs_vs_hf, std::abs(ours - hf));
-    f.max_ulp = std::max(f.max_ulp, std::abs(ours - hf) / ulp_of(hf));
+    f.max_abs_vs_hf = std::max(f.max_abs_vs_hf, distance(ours, hf));
+    f.max_ulp = std::max(f.max_ulp, distance(ours, hf) / ulp_of(hf));
     if (!f.has_truth) continue;
-    const double truth = tensor.truth[i], error = std::abs(ours - truth), hf_error = std::abs(hf - truth);
+    const double truth = tensor.truth[i], error = distance(ours, truth), hf_error = distance(hf, truth);
     f.max_abs_vs_truth = std::max(f.max_abs_vs_truth, error);
     f.hf_max_abs_vs_truth = std::max(f.hf_max_abs_vs_truth, hf_error);
     squares += error * error;

@@ -47,6 +47,10 @@ struct KindFigures {
   std::optional<bool> gate1, gate2;
 };
 
+/// |a - b|; infinite when that is not a number.
+double distance(double a, double b);
+
+/// The bundle's numbers are finite; ours may be anything: NaN counts as infinitely far from everything.
 TensorFigures figures_of(const ComparedTensor& tensor);
 
 /// Gates per kind, in the order the kinds first appear.

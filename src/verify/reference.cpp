@@ -10,9 +10,18 @@
 namespace lemnos {
 namespace {
 
-std::vector<int32_t> narrow_ids(const TensorView& view) {
+/// Values of `name`, one for each of `tokens`, each in [low, high].
+std::vector<int32_t> read_ids(const SafetensorsFile& file, const TensorView& view, int64_t tokens, int64_t low,
+                              int64_t high) {
+  if (view.elements() != tokens)
+    fail(ErrorKind::corrupt_input, "{}: {} has {} elements, input_ids {}", file.path().string(), view.name,
+         view.elements(), tokens);
   std::vector<int32_t> ids;
-  for (const int64_t id : decode_i64(view)) ids.push_back(static_cast<int32_t>(id));
+  for (const int64_t id : decode_i64(view)) {
+    if (id < low || id > high)
+      fail(ErrorKind::corrupt_input, "{}: {} holds {}, expected {} to {}", file.path().string(), view.name, id, low, high);
+    ids.push_back(static_cast<int32_t>(id));
+  }
   return ids;
 }
 
@@ -36,14 +45,13 @@ void read_facts(Reference& reference, ConfigReader& reader) {
 }
 
 /// Positions that restart begin a new document; what the mask hides is a segment of its own.
-std::vector<int32_t> segments_of(const data::Batch& batch, const std::vector<int64_t>& mask, bool packed) {
+std::vector<int32_t> segments_of(const data::Batch& batch, const std::vector<int32_t>& mask, bool packed) {
   std::vector<int32_t> segments(batch.input_ids.size());
   for (int64_t row = 0; row < batch.rows; ++row) {
     int32_t segment = 0;
     for (int64_t t = 0; t < batch.length; ++t) {
       const auto i = static_cast<size_t>(row * batch.length + t);
-      const bool edge = t > 0 && ((!mask.empty() && mask[i] != mask[i - 1]) ||
-                                  (packed && batch.positions[i] != batch.positions[i - 1] + 1));
+      const bool edge = t > 0 && (mask[i] != mask[i - 1] || (packed && batch.positions[i] != batch.positions[i - 1] + 1));
       segment += edge ? 1 : 0;
       segments[i] = segment;
     }
@@ -51,34 +59,52 @@ std::vector<int32_t> segments_of(const data::Batch& batch, const std::vector<int
   return segments;
 }
 
+/// Padding stands at the ends of a row, and neither predicts nor is predicted: Transformers would train
+/// on what a padded position says of the token behind it, out of a row of attention that is all masked.
+void check_padding(const Reference& reference, const std::vector<int32_t>& mask) {
+  const std::string where = (reference.folder / "tensors.safetensors").string();
+  const auto length = static_cast<size_t>(reference.batch.length);
+  for (size_t row = 0; row < mask.size(); row += length) {
+    int runs = 0;
+    for (size_t i = row; i < row + length; ++i) {
+      const bool first_shown = mask[i] == 1 && (i == row || mask[i - 1] == 0);
+      runs += first_shown ? 1 : 0;
+      const bool no_target = mask[i] == 0 || (first_shown && i > row);
+      if (no_target && reference.batch.labels[i] != data::kIgnoredLabel)
+        fail(ErrorKind::unsupported, "{}: row {} has a label at {}, {}; it must carry -100", where, row / length, i - row,
+             mask[i] == 0 ? "which is padding" : "the first token behind padding");
+    }
+    if (runs > 1) fail(ErrorKind::unsupported, "{}: row {} has padding between its tokens", where, row / length);
+  }
+  if (std::count(mask.begin(), mask.end(), 1) == 0)
+    fail(ErrorKind::corrupt_input, "{}: attention_mask hides every token", where);
+}
+
 void read_batch(Reference& reference, bool packed) {
+  const SafetensorsFile& file = reference.tensors;
   const auto need = [&](const char* name) -> const TensorView& {
-    const TensorView* view = reference.tensors.find(name);
-    if (view == nullptr)
-      fail(ErrorKind::corrupt_input, "{}: {} is missing", reference.tensors.path().string(), name);
+    const TensorView* view = file.find(name);
+    if (view == nullptr) fail(ErrorKind::corrupt_input, "{}: {} is missing", file.path().string(), name);
     return *view;
   };
   const TensorView& ids = need("input_ids");
-  if (ids.shape.size() != 2) fail(ErrorKind::corrupt_input, "input_ids has shape {}, expected [B, T]", shape_text(ids.shape));
+  if (ids.shape.size() != 2 || ids.elements() == 0)
+    fail(ErrorKind::corrupt_input, "input_ids has shape {}, expected [B, T]", shape_text(ids.shape));
   data::Batch& batch = reference.batch;
   batch.rows = ids.shape[0];
   batch.length = ids.shape[1];
-  batch.input_ids = narrow_ids(ids);
-  batch.labels = narrow_ids(need("labels"));
-  if (batch.labels.size() != batch.input_ids.size())
-    fail(ErrorKind::corrupt_input, "{}: labels and input_ids differ in size", reference.tensors.path().string());
-  std::vector<int64_t> mask;
-  if (const TensorView* view = reference.tensors.find("attention_mask")) mask = decode_i64(*view);
-  if (const TensorView* view = reference.tensors.find("position_ids")) batch.positions = narrow_ids(*view);
-  if (batch.positions.empty())
-    for (int64_t i = 0; i < batch.rows * batch.length; ++i) batch.positions.push_back(static_cast<int32_t>(i % batch.length));
+  const int64_t tokens = ids.elements(), largest_id = reference.model.vocab_size - 1;
+  batch.input_ids = read_ids(file, ids, tokens, 0, largest_id);
+  batch.labels = read_ids(file, need("labels"), tokens, data::kIgnoredLabel, largest_id);
+  std::vector<int32_t> mask(static_cast<size_t>(tokens), 1);
+  if (const TensorView* view = file.find("attention_mask")) mask = read_ids(file, *view, tokens, 0, 1);
+  if (const TensorView* view = file.find("position_ids"))
+    batch.positions = read_ids(file, *view, tokens, 0, batch.length - 1);
+  else
+    for (int64_t i = 0; i < tokens; ++i) batch.positions.push_back(static_cast<int32_t>(i % batch.length));
+  check_padding(reference, mask);
   batch.segments = segments_of(batch, mask, packed);
-  reference.counted_tokens.assign(batch.input_ids.size(), true);
-  for (size_t i = 0; i < mask.size(); ++i) {
-    reference.counted_tokens[i] = mask[i] == 1;
-    if (mask[i] != 1 && batch.labels[i] != -100)
-      fail(ErrorKind::unsupported, "{}: a padded position has a label; padding must carry -100", reference.folder.string());
-  }
+  for (const int32_t shown : mask) reference.counted_tokens.push_back(shown == 1);
   for (const int32_t target : data::targets_of(batch)) batch.supervised += target >= 0 ? 1 : 0;
 }
 
@@ -97,6 +123,7 @@ Reference open_reference(const std::filesystem::path& folder) {
   Reference reference{.folder = folder, .tensors = SafetensorsFile::open(folder / "tensors.safetensors")};
   ConfigReader reader = ConfigReader::open(folder / "reference.json");
   read_facts(reference, reader);
+  reference.model = read_model_config(folder / "model" / "config.json");
   const Json* packed = reader.find("packed");
   const bool is_packed = packed != nullptr && !(packed->is_bool() && !packed->as_bool());
   if (!reference.given_gradients) read_batch(reference, is_packed);

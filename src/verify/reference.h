@@ -1,12 +1,12 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "data/batch.h"
 #include "io/safetensors.h"
+#include "models/model.h"
 #include "ops/optim/step_params.h"
 
 namespace lemnos {
@@ -16,6 +16,7 @@ namespace lemnos {
 struct Reference {
   std::filesystem::path folder;
   std::string name, stage, fixture, profile;
+  ModelConfig model;
   AdamWSettings adamw;
   double learning_rate = 0;
   int64_t steps = 0;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <set>
 
 #include "base/error.h"
 #include "graph/autodiff.h"
@@ -17,12 +15,9 @@
 #include "runtime/profile.h"
 #include "train/engine.h"
 #include "train/weights.h"
-#include "verify/reference.h"
 
 namespace lemnos {
 namespace {
-
-using Named = std::map<std::string, std::vector<float>>;
 
 std::vector<float> floats_of(std::span<const std::byte> bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
@@ -40,8 +35,8 @@ class Run {
     if (setup_.lora) frozen_ = export_parameters(false);
   }
 
-  Named compute(std::vector<double>& loss) {
-    Named ours;
+  NamedTensors compute(std::vector<double>& loss) {
+    NamedTensors ours;
     if (!reference_.given_gradients) ours["logits"] = engine_.logits(reference_.batch);
     for (int64_t step = 1; step <= reference_.steps; ++step) {
       run_window(step);
@@ -61,14 +56,14 @@ class Run {
     double drift = 0;
     for (const auto& [name, now] : export_parameters(false))
       for (size_t i = 0; i < now.size(); ++i)
-        drift = std::max(drift, std::abs(static_cast<double>(now[i]) - static_cast<double>(frozen_.at(name)[i])));
+        drift = std::max(drift, distance(now[i], frozen_.at(name)[i]));
     return drift;
   }
 
  private:
   static EngineSetup make_setup(const Reference& reference) {
     EngineSetup setup;
-    setup.model = read_model_config(reference.folder / "model" / "config.json");
+    setup.model = reference.model;
     if (reference.stage == "lora") setup.lora = read_adapter_config(reference.folder / "adapter" / "adapter_config.json").lora;
     setup.decay_all = true;
     setup.want_logits = !reference.given_gradients;
@@ -111,8 +106,8 @@ class Run {
     }
   }
 
-  Named gradients() {
-    Named found;
+  NamedTensors gradients() {
+    NamedTensors found;
     for (const ValueId id : engine_.graph().of_kind(ValueKind::parameter)) {
       const Value& value = engine_.graph()[id];
       if (!engine_.graph().find(gradient_name(value.name)).valid()) continue;
@@ -129,13 +124,13 @@ class Run {
   }
 
   /// Through files, as a user would get them.
-  Named export_parameters(bool adapter) {
+  NamedTensors export_parameters(bool adapter) {
     const TemporaryDir folder("lemnos-verify");
     const char* stem = adapter ? "adapter_model" : "model";
     write_checkpoint(folder.path(), tensor_sources(engine_.storage(), engine_.graph(), setup_.model, adapter),
                      {.stem = stem});
     const Checkpoint written = Checkpoint::open(folder.path(), stem);
-    Named found;
+    NamedTensors found;
     for (const std::string_view name : written.names()) found[std::string(name)] = decode_f32(written.view(name));
     return found;
   }
@@ -143,81 +138,20 @@ class Run {
   const Reference& reference_;
   EngineSetup setup_;
   Engine engine_;
-  Named frozen_;
+  NamedTensors frozen_;
 };
-
-ComparedTensor compared(const Reference& reference, const std::string& name, std::vector<float> ours) {
-  ComparedTensor tensor{.name = name, .ours = std::move(ours)};
-  const TensorView& hf = *reference.tensors.find(name);
-  tensor.hf = decode_f32(hf);
-  if (const TensorView* truth = reference.tensors.find("truth/" + name)) tensor.truth = decode_f64(*truth);
-  if (tensor.ours.size() != tensor.hf.size())
-    fail(ErrorKind::corrupt_input, "{} has {} elements in the bundle and {} here", name, tensor.hf.size(), tensor.ours.size());
-  if (name != "logits") return tensor;
-  const size_t vocabulary = tensor.hf.size() / reference.counted_tokens.size();
-  for (const bool counted : reference.counted_tokens) tensor.counted.insert(tensor.counted.end(), vocabulary, counted);
-  return tensor;
-}
-
-bool is_result(const std::string& name) {
-  return name == "logits" || name.starts_with("grad/") || name.starts_with("step");
-}
-
-bool all_green(const VerifyReport& report) {
-  bool green = report.missing.empty() && report.additional.empty() && report.base_drift == 0 && !report.kinds.empty();
-  for (const KindFigures& kind : report.kinds)
-    green = green && kind.gate1.value_or(true) && kind.gate2.value_or(true) && (kind.gate1 || kind.gate2);
-  return green;
-}
 
 }  // namespace
 
 VerifyReport verify_reference(vk::Device& device, const std::filesystem::path& bundle, const VerifyOptions& options) {
   const Reference reference = open_reference(bundle);
-  VerifyReport report{.name = reference.name, .device = device.info().name};
   Run run(device, reference, options);
-  Named ours = run.compute(report.loss);
-  report.hf_loss = reference.loss;
-  report.base_drift = run.base_drift();
-  for (const std::string& name : reference.names("")) {
-    if (!is_result(name)) continue;
-    const auto found = ours.find(name);
-    if (found == ours.end()) {
-      report.missing.push_back(name);
-      continue;
-    }
-    report.tensors.push_back(figures_of(compared(reference, name, std::move(found->second))));
-    ours.erase(found);
-  }
-  for (const auto& [name, values] : ours) report.additional.push_back(name);
-  report.kinds = judge(report.tensors, {.tiny = reference.fixture == "tiny" || reference.fixture.empty(),
-                                        .stock = reference.profile == "stock",
-                                        .optimizer_alone = reference.given_gradients,
-                                        .learning_rate = reference.learning_rate});
-  report.ok = all_green(report);
+  std::vector<double> loss;
+  NamedTensors ours = run.compute(loss);
+  VerifyReport report = judge_results(reference, std::move(ours), run.base_drift());
+  report.device = device.info().name;
+  report.loss = std::move(loss);
   return report;
-}
-
-Json to_json(const VerifyReport& report) {
-  const auto list = [](const auto& items, auto convert) {
-    Json out = Json::array();
-    for (const auto& item : items) out.push_back(convert(item));
-    return out;
-  };
-  const auto text = [](const std::string& s) { return Json(s); };
-  const auto number = [](double x) { return Json(x); };
-  Json out;
-  out.set("ok", report.ok);
-  out.set("name", report.name);
-  out.set("device", report.device);
-  out.set("kinds", list(report.kinds, [](const KindFigures& k) { return to_json(k); }));
-  out.set("tensors", list(report.tensors, [](const TensorFigures& t) { return to_json(t); }));
-  out.set("missing", list(report.missing, text));
-  out.set("additional", list(report.additional, text));
-  out.set("base_drift", report.base_drift);
-  out.set("loss", list(report.loss, number));
-  out.set("hf_loss", list(report.hf_loss, number));
-  return out;
 }
 
 }  // namespace lemnos

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "graph/memory_plan.h"
 #include "ops/elementwise/add.h"
 #include "ops/linear/linear.h"
@@ -78,6 +79,7 @@ TEST(MemoryPlan, BlocksStayUnderTheAllocationLimit) {
   for (const int64_t bytes : plan.blocks) EXPECT_LE(bytes, options.max_block_bytes);
   for (const ValueId id : kept)
     EXPECT_LE(plan.places[id.index].offset + plan.places[id.index].bytes, options.max_block_bytes);
+  EXPECT_THROW(plan_arena(graph, {.max_block_bytes = 512}), Error) << "one tensor is larger than a block";
 }
 
 }  // namespace

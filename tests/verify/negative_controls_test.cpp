@@ -92,5 +92,15 @@ TEST_F(NegativeControl, LoraScalingWithoutAlpha) {
   });
 }
 
+TEST_F(NegativeControl, WeightDecayLeftOut) {
+  const std::string bundle = "llama/tiny-stock-optimizer-s1";
+  EXPECT_EQ(red_kinds(bundle, {}), std::vector<std::string>());
+  const std::vector<std::string> red = red_kinds(bundle, [](Graph& graph) {
+    for (Node& node : graph.nodes)
+      if (std::string_view(node.op->name) == "adamw") set_attr(node, "decay", false);
+  });
+  EXPECT_NE(std::find(red.begin(), red.end(), "step10"), red.end());
+}
+
 }  // namespace
 }  // namespace lemnos::test

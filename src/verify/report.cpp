@@ -1,0 +1,95 @@
+#include "verify/report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "io/tensor_codec.h"
+
+namespace lemnos {
+namespace {
+
+template <typename T>
+void require_finite(const std::string& name, const std::vector<T>& values) {
+  if (!std::all_of(values.begin(), values.end(), [](T x) { return std::isfinite(x); }))
+    fail(ErrorKind::corrupt_input, "{} of the bundle holds numbers that are not finite; make the bundle anew", name);
+}
+
+void require_size(const std::string& name, size_t found, size_t expected) {
+  if (found != expected)
+    fail(ErrorKind::corrupt_input, "{} has {} elements in the bundle, expected {}", name, found, expected);
+}
+
+ComparedTensor compared(const Reference& reference, const std::string& name, std::vector<float> ours) {
+  ComparedTensor tensor{.name = name, .ours = std::move(ours)};
+  tensor.hf = decode_f32(*reference.tensors.find(name));
+  require_size(name, tensor.hf.size(), tensor.ours.size());
+  require_finite(name, tensor.hf);
+  if (const TensorView* truth = reference.tensors.find("truth/" + name)) {
+    tensor.truth = decode_f64(*truth);
+    require_size("truth/" + name, tensor.truth.size(), tensor.hf.size());
+    require_finite("truth/" + name, tensor.truth);
+  }
+  if (name != "logits") return tensor;
+  const size_t vocabulary = tensor.hf.size() / reference.counted_tokens.size();
+  for (const bool counted : reference.counted_tokens) tensor.counted.insert(tensor.counted.end(), vocabulary, counted);
+  return tensor;
+}
+
+bool is_result(const std::string& name) {
+  return name == "logits" || name.starts_with("grad/") || name.starts_with("step");
+}
+
+bool all_green(const VerifyReport& report) {
+  bool green = report.missing.empty() && report.additional.empty() && report.base_drift == 0 && !report.kinds.empty();
+  for (const KindFigures& kind : report.kinds)
+    green = green && kind.gate1.value_or(true) && kind.gate2.value_or(true) && (kind.gate1 || kind.gate2);
+  return green;
+}
+
+}  // namespace
+
+VerifyReport judge_results(const Reference& reference, NamedTensors ours, double base_drift) {
+  VerifyReport report{.name = reference.name, .base_drift = base_drift, .hf_loss = reference.loss};
+  for (const std::string& name : reference.names("")) {
+    if (!is_result(name)) continue;
+    const auto found = ours.find(name);
+    if (found == ours.end()) {
+      report.missing.push_back(name);
+      continue;
+    }
+    report.tensors.push_back(figures_of(compared(reference, name, std::move(found->second))));
+    ours.erase(found);
+  }
+  for (const auto& [name, values] : ours) report.additional.push_back(name);
+  report.kinds = judge(report.tensors, {.tiny = reference.fixture == "tiny" || reference.fixture.empty(),
+                                        .stock = reference.profile == "stock",
+                                        .optimizer_alone = reference.given_gradients,
+                                        .learning_rate = reference.learning_rate});
+  report.ok = all_green(report);
+  return report;
+}
+
+Json to_json(const VerifyReport& report) {
+  const auto list = [](const auto& items, auto convert) {
+    Json out = Json::array();
+    for (const auto& item : items) out.push_back(convert(item));
+    return out;
+  };
+  const auto text = [](const std::string& s) { return Json(s); };
+  const auto number = [](double x) { return Json(x); };
+  Json out;
+  out.set("ok", report.ok);
+  out.set("name", report.name);
+  out.set("device", report.device);
+  out.set("kinds", list(report.kinds, [](const KindFigures& k) { return to_json(k); }));
+  out.set("tensors", list(report.tensors, [](const TensorFigures& t) { return to_json(t); }));
+  out.set("missing", list(report.missing, text));
+  out.set("additional", list(report.additional, text));
+  out.set("base_drift", report.base_drift);
+  out.set("loss", list(report.loss, number));
+  out.set("hf_loss", list(report.hf_loss, number));
+  return out;
+}
+
+}  // namespace lemnos

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "verify/gates.h"
+#include "verify/reference.h"
+
+namespace lemnos {
+
+/// What an engine computed, under the bundle's names: "logits", "grad/<disk name>", "step1/..." ...
+using NamedTensors = std::map<std::string, std::vector<float>>;
+
+struct VerifyReport {
+  std::string name;
+  std::string device;
+  bool ok = false;
+  std::vector<TensorFigures> tensors;
+  std::vector<KindFigures> kinds;
+  std::vector<std::string> missing;     // in the bundle, not from us
+  std::vector<std::string> additional;  // from us, not in the bundle
+  double base_drift = 0;                // largest change of a frozen parameter; must be exactly 0
+  std::vector<double> loss, hf_loss;
+};
+
+/// Compares `ours` with the bundle, every tensor of either side, and judges by the gates.
+/// Error{corrupt_input} for a tensor of another size, or a bundle with numbers that are not finite.
+VerifyReport judge_results(const Reference& reference, NamedTensors ours, double base_drift);
+
+Json to_json(const VerifyReport& report);
+
+}  // namespace lemnos
