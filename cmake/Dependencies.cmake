@@ -26,7 +26,7 @@ lemnos_find_library(YAML_CPP yaml-cpp)
 
 add_library(lemnos_dependencies INTERFACE)
 target_link_libraries(lemnos_dependencies INTERFACE
-  Vulkan::Vulkan ${YAML_CPP} ${PCRE2_8} ${ICU_I18N} ${ICU_UC} ${ICU_DATA} Threads::Threads ${CMAKE_DL_LIBS})
+  Vulkan::Headers ${YAML_CPP} ${PCRE2_8} ${ICU_I18N} ${ICU_UC} ${ICU_DATA} Threads::Threads ${CMAKE_DL_LIBS})
 # fmt and spdlog are compiled into one translation unit each (base/format.cpp, base/log.cpp): no shared library at run time.
 get_target_property(LEMNOS_FMT_INCLUDE fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(lemnos_dependencies SYSTEM INTERFACE ${LEMNOS_FMT_INCLUDE})

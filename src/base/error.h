@@ -36,6 +36,16 @@ template <typename... Args>
   throw_error(kind, format_erased(text, fmt::make_format_args(args...)));
 }
 
+/// Runs `action`; an Error of it gets "<place>: " before its message.
+template <typename Action>
+auto in_place(const std::string& place, Action&& action) {
+  try {
+    return action();
+  } catch (const Error& error) {
+    throw Error(error.kind(), place + ": " + error.what());
+  }
+}
+
 namespace detail {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line,
                                const std::string& message);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <string>
 
 namespace lemnos {
@@ -15,5 +16,8 @@ template <typename... Args>
 std::string format(fmt::format_string<Args...> text, Args&&... args) {
   return format_erased(text, fmt::make_format_args(args...));
 }
+
+/// A size in the unit that fits: "17 bytes", "3.50 KiB", "1.25 GiB".
+std::string byte_text(uint64_t bytes);
 
 }  // namespace lemnos

@@ -1,8 +1,10 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 
@@ -21,11 +23,39 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr PythonConstant kPythonConstants[] = {
     {"Infinity", kInfinity}, {"-Infinity", -kInfinity}, {"NaN", std::numeric_limits<double>::quiet_NaN()}};
 std::string stand_in(std::string_view text) { return '\x01' + std::string(text); }
+constexpr std::string_view kStandInStart = "\"\\u0001";
+
+/// "line 3, column 5" of the last of `read` bytes, as the user's file has them.
+std::string place_in(std::string_view text, size_t read) {
+  const std::string_view before = text.substr(0, read > 0 ? read - 1 : 0);
+  const size_t newline = before.rfind('\n');
+  const std::string_view in_line = newline == std::string_view::npos ? before : before.substr(newline + 1);
+  size_t column = in_line.size() + 1;
+  for (size_t at = 0; (at = in_line.find(kStandInStart, at)) != std::string_view::npos; ++at)
+    column -= kStandInStart.size() + 1;
+  const std::string place = format("column {}", column);
+  if (text.find('\n') == std::string_view::npos) return place;
+  return format("line {}, {}", std::count(before.begin(), before.end(), '\n') + 1, place);
+}
+
+/// The library's sentence without its own names and places, and not longer than a line.
+std::string what_is_wrong(std::string_view text) {
+  constexpr size_t kLongest = 160;
+  for (const std::string_view lead : {"] ", " while parsing ", " - "})
+    if (const size_t at = text.find(lead); at != std::string_view::npos) text.remove_prefix(at + lead.size());
+  if (text.size() <= kLongest) return std::string(text);
+  return std::string(text.substr(0, kLongest)) + "...";
+}
+
+[[noreturn]] void refuse_json(std::string_view source, const std::string& what) {
+  fail(ErrorKind::corrupt_input, "{}{}{}", source, source.empty() ? "" : ": ", what);
+}
 
 /// Builds our value and refuses what nlohmann's DOM would silently drop (duplicate keys).
 class Reader : public Sax {
  public:
-  explicit Reader(std::string_view source) : source_(source) {}
+  /// `text` is what is parsed; errors give places in it.
+  Reader(std::string_view text, std::string_view source) : text_(text), source_(source) {}
   Json result;
 
   bool null() override { return add(Json()); }
@@ -46,7 +76,7 @@ class Reader : public Sax {
   bool start_object(std::size_t) override { return open(true); }
   bool key(string_t& value) override {
     if (!open_.back().keys.insert(value).second)
-      fail(ErrorKind::corrupt_input, "{}: the key \"{}\" appears twice in one object", source_, value);
+      refuse(format("the key \"{}\" appears twice in one object", value));
     open_.back().key = std::move(value);
     return true;
   }
@@ -55,7 +85,7 @@ class Reader : public Sax {
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& error) override {
-    fail(ErrorKind::corrupt_input, "{}: not valid JSON at byte {}: {}", source_, position, error.what());
+    refuse(format("not valid JSON at {}: {}", place_in(text_, position), what_is_wrong(error.what())));
   }
 
  private:
@@ -67,6 +97,7 @@ class Reader : public Sax {
     std::unordered_set<std::string> keys;
   };
 
+  [[noreturn]] void refuse(const std::string& what) const { refuse_json(source_, what); }
   bool add(Json value) {
     if (open_.empty()) {
       result = std::move(value);
@@ -80,7 +111,7 @@ class Reader : public Sax {
   bool open(bool is_object) {
     constexpr size_t kDeepest = 200;
     if (open_.size() >= kDeepest)
-      fail(ErrorKind::corrupt_input, "{}: JSON nested deeper than {} levels", source_, kDeepest);
+      refuse(format("JSON nested deeper than {} levels", kDeepest));
     open_.push_back({is_object, {}, {}, {}, {}});
     return true;
   }
@@ -90,7 +121,7 @@ class Reader : public Sax {
     return add(done.is_object ? Json(std::move(done.object)) : Json(std::move(done.array)));
   }
 
-  std::string_view source_;
+  std::string_view text_, source_;
   std::vector<Open> open_;
 };
 
@@ -113,7 +144,7 @@ std::string without_python_constants(std::string_view text) {
       out += c;
       continue;
     }
-    out += "\"\\u0001" + std::string(found->text) + '"';
+    out += std::string(kStandInStart) + std::string(found->text) + '"';
     i += found->text.size() - 1;
   }
   return out;
@@ -159,21 +190,26 @@ double Json::as_number() const {
   if (is_integer()) return static_cast<double>(as_integer());
   return get<double>(value_, "a number", type_name());
 }
-const std::string& Json::as_string() const { return get<std::string>(value_, "a string", type_name()); }
-const Json::Array& Json::as_array() const { return get<Array>(value_, "an array", type_name()); }
-const Json::Object& Json::as_object() const { return get<Object>(value_, "an object", type_name()); }
+const std::string& Json::as_string() const& { return get<std::string>(value_, "a string", type_name()); }
+const Json::Array& Json::as_array() const& { return get<Array>(value_, "an array", type_name()); }
+const Json::Object& Json::as_object() const& { return get<Object>(value_, "an object", type_name()); }
 
-const Json* Json::find(std::string_view key) const {
+std::string Json::as_string() && { return std::as_const(*this).as_string(); }
+Json::Array Json::as_array() && { return std::as_const(*this).as_array(); }
+Json::Object Json::as_object() && { return std::as_const(*this).as_object(); }
+
+const Json* Json::find(std::string_view key) const& {
   if (const Object* object = std::get_if<Object>(&value_))
     for (const auto& [name, value] : *object)
       if (name == key) return &value;
   return nullptr;
 }
 
-const Json& Json::at(std::string_view key) const {
+const Json& Json::at(std::string_view key) const& {
   if (const Json* found = find(key)) return *found;
   fail(ErrorKind::corrupt_input, "the JSON key \"{}\" is missing", key);
 }
+Json Json::at(std::string_view key) && { return std::as_const(*this).at(key); }
 
 Json& Json::set(std::string_view key, Json value) {
   if (is_null()) value_ = Object{};
@@ -198,10 +234,12 @@ std::string Json::dump(int indent) const {
 }
 
 Json Json::parse(std::string_view text, std::string_view source) {
-  Reader reader(source);
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    refuse_json(source, "empty, expected JSON");
   const bool python = text.find("Infinity") != std::string_view::npos ||
                       text.find("NaN") != std::string_view::npos;
   const std::string rewritten = python ? without_python_constants(text) : std::string();
+  Reader reader(python ? std::string_view(rewritten) : text, source);
   nlohmann::json::sax_parse(python ? std::string_view(rewritten) : text, &reader);
   return std::move(reader.result);
 }

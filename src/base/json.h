@@ -43,15 +43,21 @@ class Json {
   bool as_bool() const;
   int64_t as_integer() const;
   double as_number() const;
-  const std::string& as_string() const;
-  const Array& as_array() const;
-  const Object& as_object() const;
+  /// Of a temporary: the value itself, so that a loop over it does not outlive it.
+  const std::string& as_string() const&;
+  const Array& as_array() const&;
+  const Object& as_object() const&;
+  std::string as_string() &&;
+  Array as_array() &&;
+  Object as_object() &&;
 
   /// Object access: null when the key is absent.
-  const Json* find(std::string_view key) const;
+  const Json* find(std::string_view key) const&;
+  const Json* find(std::string_view key) && = delete;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   /// Throws Error{corrupt_input} naming the key when absent.
-  const Json& at(std::string_view key) const;
+  const Json& at(std::string_view key) const&;
+  Json at(std::string_view key) &&;
   /// Adds or replaces; makes an object of a null value.
   Json& set(std::string_view key, Json value);
   void erase(std::string_view key);
@@ -62,8 +68,9 @@ class Json {
 
   /// `indent` < 0: one line. Reals print with the digits needed to read the same double back.
   std::string dump(int indent = -1) const;
-  /// Throws Error{corrupt_input} with `source` (a file name) and the position. Refuses duplicate
-  /// keys, bad UTF-8 and trailing text. NaN, Infinity and -Infinity are read as Python writes them.
+  /// Throws Error{corrupt_input} with `source` (a file name), line and column (the column alone for a
+  /// text of one line); an empty `source` is left out. Refuses duplicate keys, bad UTF-8 and trailing text. NaN, Infinity and
+  /// -Infinity are read as Python writes them.
   static Json parse(std::string_view text, std::string_view source);
 
   const char* type_name() const;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bench/train_bench.h"
 #include "cli/command.h"
+#include "io/folder_kind.h"
 #include "vk/device.h"
 
 namespace lemnos::cli {
@@ -41,9 +42,9 @@ Json to_json(const TrainWork& work, const TrainTiming& timing) {
 }
 
 void print(const TrainWork& work, const TrainTiming& timing) {
-  print_line(format("{}: {:.0f} tokens/s, {:.2f} ms a step, {:.2f} GiB planned, {:.2f} GiB taken by the driver, first step after {:.1f} s",
-                    work.name, timing.tokens_per_second, timing.step_ms, static_cast<double>(timing.peak_bytes) / (1 << 30),
-                    static_cast<double>(timing.driver_bytes) / (1 << 30), timing.first_step_ms / 1000));
+  print_line(format("{}: {:.0f} tokens/s, {:.2f} ms a step, {} planned, {} taken by the driver, first step after {:.1f} s",
+                    work.name, timing.tokens_per_second, timing.step_ms, byte_text(timing.peak_bytes),
+                    byte_text(timing.driver_bytes), timing.first_step_ms / 1000));
   std::vector<std::pair<std::string, OpTime>> sorted(timing.by_op.begin(), timing.by_op.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
   for (const auto& [name, time] : sorted)
@@ -52,7 +53,7 @@ void print(const TrainWork& work, const TrainTiming& timing) {
 }
 
 int run_bench(const Arguments& arguments) {
-  const ModelConfig model = read_model_config(std::filesystem::path(arguments.at("CONFIG")));
+  const ModelConfig model = read_model_config(config_file(arguments.at("CONFIG")));
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
   const TrainWork work = work_of(arguments);
   const TrainTiming timing = time_training(*device, model, work);
@@ -77,14 +78,14 @@ extern const Command kCommand_bench;
 const Command kCommand_bench{
     .name = "bench",
     .summary = "Training speed and memory of a model shape on random weights",
-    .options = {{"CONFIG", "config.json of the shape", OptionSpec::Kind::value, true},
-                {"--rows", "rows of a micro-batch (1)"},
-                {"--length", "tokens of a row (512)"},
-                {"--lora-r", "LoRA rank on all linear modules (16)"},
+    .options = {{"CONFIG", "config.json of the shape, or its folder", OptionSpec::Kind::value, true},
+                {"--rows", "rows of a micro-batch (default: 1)"},
+                {"--length", "tokens of a row (default: 512)"},
+                {"--lora-r", "LoRA rank on all linear modules (default: 16)"},
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
-                {"--steps", "timed steps (10)"},
+                {"--steps", "timed steps (default: 10)"},
                 {"--profile", "device time by kind of op (slower: nothing overlaps)", OptionSpec::Kind::flag},
-                {"--device", "index, part of a name, or cpu"}},
+                {"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
     .run = run_bench};
 
 }  // namespace lemnos::cli

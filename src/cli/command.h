@@ -41,8 +41,10 @@ struct Command {
   const char* name;
   const char* summary;
   std::vector<OptionSpec> options;
-  int (*run)(const Arguments& arguments);
-  bool any_option = false;  // training options, see docs/options.md
+  int (*run)(const Arguments& arguments) = nullptr;
+  bool any_option = false;                   // takes any `--key value`: Arguments::extras
+  bool later = false;                        // its name is settled, the command is not there yet
+  std::string (*more_help)() = nullptr;      // after the options in `--help`
 };
 std::span<const Command* const> commands();
 

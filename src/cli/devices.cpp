@@ -31,8 +31,8 @@ Json to_json(const vk::DeviceInfo& d, bool used) {
 void print(const vk::DeviceInfo& d, bool used) {
   print_line(format("{}{}: {} ({}, {}, Vulkan {})", used ? "* " : "  ", d.index, d.name, vk::to_string(d.type), d.driver, d.api_version));
   if (!d.missing.empty()) print_line("     cannot be used: " + d.missing);
-  print_line(format("     memory {:.1f} GiB, one allocation up to {:.1f} GiB, {} KiB shared, subgroups of {}",
-                    static_cast<double>(d.memory_bytes) / (1 << 30), static_cast<double>(d.max_allocation_bytes) / (1 << 30),
+  print_line(format("     memory {}, one allocation up to {}, {} KiB shared, subgroups of {}",
+                    byte_text(d.memory_bytes), byte_text(d.max_allocation_bytes),
                     d.shared_memory_bytes / 1024, d.subgroup_size));
   std::string there;
   for (const auto& [name, has] : features_of(d))
@@ -68,7 +68,7 @@ int run_devices(const Arguments& arguments) {
 extern const Command kCommand_devices;
 const Command kCommand_devices{.name = "devices",
                                .summary = "The Vulkan devices, and the one that would be used (*)",
-                               .options = {{"--device", "index, part of a name, or cpu"}},
+                               .options = {{"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
                                .run = run_devices};
 
 }  // namespace lemnos::cli

@@ -10,7 +10,7 @@
 #include "cli/prompt_rows.h"
 #include "generate/decoder.h"
 #include "generate/sampling.h"
-#include "io/file.h"
+#include "io/folder_kind.h"
 #include "models/model_builder.h"
 #include "peft/adapter_config.h"
 #include "text/tokenizer.h"
@@ -40,12 +40,26 @@ struct Loaded {
   ModelConfig config;
   Tokenizer tokenizer;
   std::optional<std::filesystem::path> adapter;
+  std::optional<LoraConfig> lora;  // the adapter's
 };
+
+/// The adapter's config, whose modules are there in the model.
+LoraConfig lora_of(const std::filesystem::path& adapter, const ModelConfig& model) {
+  const std::filesystem::path file = adapter / kAdapterFolder.file;
+  const LoraConfig lora = read_adapter_config(file).lora;
+  in_place(file.string(), [&] { resolve_targets(lora.target_modules, outline(model).modules); });
+  return lora;
+}
 
 Loaded load(const Arguments& arguments) {
   const std::filesystem::path folder = arguments.at("MODEL");
-  Loaded loaded{folder, read_model_config(folder / "config.json"), Tokenizer::load(folder), {}};
-  if (const auto adapter = arguments.get("--adapter")) loaded.adapter = *adapter;
+  require_folder(folder, kModelFolder);
+  Loaded loaded{folder, read_model_config(folder / "config.json"), Tokenizer::load(folder), {}, {}};
+  if (const auto adapter = arguments.get("--adapter")) {
+    require_folder(*adapter, kAdapterFolder);
+    loaded.adapter = *adapter;
+    loaded.lora = lora_of(*adapter, loaded.config);
+  }
   return loaded;
 }
 
@@ -53,8 +67,7 @@ std::unique_ptr<Decoder> make_decoder(vk::Device& device, const Loaded& loaded, 
   DecoderSetup setup{.model = loaded.config, .capacity = capacity};
   const Checkpoint weights = Checkpoint::open(loaded.folder);
   setup.dtypes = stored_dtypes(loaded.config, outline(loaded.config).parameters, weights);
-  if (loaded.adapter)
-    setup.lora = read_adapter_config(*loaded.adapter / "adapter_config.json").lora;
+  setup.lora = loaded.lora;
   auto decoder = std::make_unique<Decoder>(device, std::move(setup));
   load_weights(decoder->storage(), decoder->graph(), loaded.config, weights);
   if (loaded.adapter)
@@ -210,12 +223,12 @@ const Command kCommand_generate{
                 {"--prompts",
                  "JSONL file of {\"prompt\", \"completion\"?} rows: one JSON line each, and how "
                  "many match"},
-                {"--max-new-tokens", "at most this many tokens (128)"},
-                {"--temperature", "0 (greedy) or the sampling temperature"},
-                {"--top-k", "sample among the k likeliest"},
-                {"--top-p", "sample among the likeliest that reach this probability"},
-                {"--seed", "of the sampling"},
-                {"--device", "index, part of a name, or cpu"}},
+                {"--max-new-tokens", "at most this many tokens (default: 128)"},
+                {"--temperature", "0 (greedy) or the sampling temperature (default: 0)"},
+                {"--top-k", "sample among the k likeliest; 0: among all (default: 0)"},
+                {"--top-p", "sample among the likeliest that reach this probability (default: 1)"},
+                {"--seed", "of the sampling (default: 0)"},
+                {"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"}},
     .run = run_generate};
 
 }  // namespace lemnos::cli

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "io/checkpoint.h"
+#include "io/folder_kind.h"
 #include "models/model_builder.h"
 #include "train/weights.h"
 
@@ -19,17 +20,16 @@ struct Inspected {
 };
 
 Inspected inspect(const std::filesystem::path& folder) {
+  require_folder(folder, kModelFolder);
   Inspected found;
   found.config = read_model_config(folder / "config.json", &found.notes);
   found.model = outline(found.config);
   const Checkpoint checkpoint = Checkpoint::open(folder);
-  const auto dtypes = stored_dtypes(found.config, found.model.parameters, checkpoint);
+  check_weights(found.config, found.model.parameters, checkpoint);
   for (const Value& parameter : found.model.parameters) {
     found.parameters += element_count(parameter.type.shape);
     for (const DiskSlice& slice : disk_layout(found.config, parameter.name, parameter.type.shape)) {
       const TensorView& view = checkpoint.view(slice.name);
-      if (view.shape != slice.shape)
-        fail(ErrorKind::corrupt_input, "{} has shape {}, the config asks for {}", slice.name, shape_text(view.shape), to_string(slice.shape));
       found.elements_by_dtype[std::string(dtype_name(view.dtype))] += view.elements();
     }
   }

@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "cli/command.h"
 
 namespace lemnos::cli {
@@ -23,24 +26,87 @@ void add_option(CLI::App& app, Slot& slot) {
 
 constexpr OptionSpec kJson{"--json", "one JSON document on stdout, everything human on stderr", OptionSpec::Kind::flag};
 
+std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
+
+std::string list_of_commands() {
+  std::string text;
+  for (const bool later : {false, true}) {
+    if (later) text += "\nnot there yet:";
+    for (const Command* command : commands())
+      if (command->later == later) text += later ? format(" {}", command->name) : format("\n  {:<10}{}", command->name, command->summary);
+  }
+  return text;
+}
+
+[[noreturn]] void refuse_command(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Command* command : commands()) names.push_back(command->name);
+  const std::string_view nearest = nearest_word(word, names);
+  fail(ErrorKind::usage, "\"{}\" is not a command{}; the commands are{}", word,
+       nearest.empty() ? "" : format(", did you mean {}?", nearest), list_of_commands());
+}
+
+/// What comes before the command: only the program's own options. CLI11 would not say where an option
+/// of the command belongs.
+void check_start(std::span<char* const> words) {
+  bool only_asks = false;
+  for (const std::string_view word : words) {
+    const auto is_word = [&](const Command* command) { return word == command->name; };
+    if (std::any_of(commands().begin(), commands().end(), is_word)) return;
+    if (!word.starts_with("-")) refuse_command(word);
+    if (word != "--json" && word != "--help" && word != "-h" && word != "--version")
+      fail(ErrorKind::usage, "{} is not an option of `lemnos` itself; the options of a command come after it", word);
+    only_asks = only_asks || word != "--json";
+  }
+  if (!only_asks)
+    fail(ErrorKind::usage, "no command is given; the commands are{}\nRun `lemnos COMMAND --help` for the options of one.",
+         list_of_commands());
+}
+
+/// CLI11's sentence, but for the two that name its own types and bounds.
+std::string what_is_wrong(const CLI::ParseError& error) {
+  const std::string text = error.what(), name = text.substr(0, text.find(':'));
+  if (error.get_name() != "ArgumentMismatch") return text;
+  if (text.ends_with("missing")) return name + " needs a value";
+  return name.starts_with("-") ? name + " is given more than once" : "more than one " + name + " is given";
+}
+
+/// What is left over of the words of a command whose options are all known.
+[[noreturn]] void refuse_extra(const Command& command, const std::string& word) {
+  if (!word.starts_with("-"))
+    fail(ErrorKind::usage, "\"{}\" is one argument too many for `lemnos {}`", word, command.name);
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> known = {"--json", "--help"};
+  for (const OptionSpec& spec : command.options)
+    if (spec.name[0] == '-') known.push_back(long_name(spec.name));
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  const std::string_view nearest = nearest_word(name, candidates);
+  fail(ErrorKind::usage, "{} is not an option of `lemnos {}`; {}", name, command.name,
+       nearest.empty() ? format("`lemnos {} --help` lists them", command.name) : format("did you mean {}?", nearest));
+}
+
 class Parser {
  public:
   Parser() : app_("Trains and fine-tunes Transformer language models on any Vulkan GPU.", "lemnos") {
     app_.set_version_flag("--version", std::string("lemnos ") + LEMNOS_VERSION);
+    app_.add_flag(kJson.name, json_, kJson.help);
     app_.require_subcommand(1);
     for (const Command* command : commands()) add_command(*command);
   }
 
   int run(int argc, char** argv) {
-    if (argc > 1) refuse_unknown_command(argv[1]);
+    check_start({argv + 1, argv + argc});
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
-      fail(ErrorKind::usage, "{}\nRun with --help for the options.", error.what());
+      fail(ErrorKind::usage, "{}\nRun with --help for the options.", what_is_wrong(error));
     }
-    for (Added& added : added_)
-      if (added.app->parsed()) return added.command->run(arguments_of(added));
+    for (Added& added : added_) {
+      if (!added.app->parsed()) continue;
+      if (added.command->later) fail(ErrorKind::unsupported, "`lemnos {}` is not there yet", added.command->name);
+      return added.command->run(arguments_of(added));
+    }
     return 0;
   }
 
@@ -53,37 +119,32 @@ class Parser {
 
   void add_command(const Command& command) {
     Added added{&command, app_.add_subcommand(command.name, command.summary), {}};
-    if (command.any_option) added.app->allow_extras()->footer("Training options are listed in docs/options.md.");
+    added.app->group(command.later ? "Not there yet" : "Commands")->allow_extras();
+    if (command.later) added.app->footer("This command is not there yet.");
+    if (command.more_help != nullptr) added.app->footer(command.more_help());
     for (const OptionSpec& spec : command.options) added.slots.push_back(std::make_unique<Slot>(Slot{&spec, {}, false}));
     added.slots.push_back(std::make_unique<Slot>(Slot{&kJson, {}, false}));
     for (const auto& slot : added.slots) add_option(*added.app, *slot);
     added_.push_back(std::move(added));
   }
 
-  /// CLI11 would only say that a subcommand is required.
-  static void refuse_unknown_command(const std::string& word) {
-    if (word.starts_with("-")) return;
-    std::string names;
-    for (const Command* command : commands()) {
-      if (word == command->name) return;
-      names += (names.empty() ? "" : ", ") + std::string(command->name);
-    }
-    fail(ErrorKind::usage, "\"{}\" is not a command; the commands are {}", word, names);
-  }
-
-  static std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
-
-  static Arguments arguments_of(const Added& added) {
+  Arguments arguments_of(const Added& added) const {
     Arguments arguments;
     for (const auto& slot : added.slots) {
+      const bool may_be_empty = std::string_view(slot->spec->name) == "--prompt";
+      for (const std::string& value : slot->values)
+        if (value.empty() && !may_be_empty) fail(ErrorKind::usage, "{} is empty", long_name(slot->spec->name));
       if (slot->flag) arguments.values[long_name(slot->spec->name)] = {"true"};
       if (!slot->values.empty()) arguments.values[long_name(slot->spec->name)] = slot->values;
     }
+    if (json_) arguments.values[kJson.name] = {"true"};
     arguments.extras = added.app->remaining();
+    if (!added.command->any_option && !arguments.extras.empty()) refuse_extra(*added.command, arguments.extras.front());
     return arguments;
   }
 
   CLI::App app_;
+  bool json_ = false;
   std::vector<Added> added_;
 };
 

@@ -1,8 +1,11 @@
+#include <set>
+
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/train_arguments.h"
 #include "runtime/profile.h"
 #include "train/session.h"
+#include "train/train_config_options.h"
 #include "vk/device.h"
 
 namespace lemnos::cli {
@@ -14,7 +17,19 @@ DeviceProfile profile_for(const train::TrainConfig& config) {
   return profile_of(info, vk::uses_cpu_path(info, {}));
 }
 
-std::string mebibytes(int64_t bytes) { return format("{:>12.2f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+/// "q_proj, v_proj in 24 layers: 48 modules".
+std::string summary_of(const std::vector<ModuleInfo>& modules) {
+  std::set<std::string> leaves, layers;
+  for (const ModuleInfo& module : modules) {
+    leaves.insert(module.name.substr(module.name.rfind('.') + 1));
+    if (const size_t at = module.name.find("layers."); at != std::string::npos)
+      layers.insert(module.name.substr(0, module.name.find('.', at + std::string_view("layers.").size())));
+  }
+  std::string text;
+  for (const std::string& leaf : leaves) text += (text.empty() ? "" : ", ") + leaf;
+  return text + format(" in {} layer{}: {} modules", layers.size(), layers.size() == 1 ? "" : "s", modules.size());
+}
 
 int run_plan(const Arguments& arguments) {
   const train::TrainConfig config = train_config_of(arguments);
@@ -27,14 +42,22 @@ int run_plan(const Arguments& arguments) {
     return 0;
   }
   print_line(format("device profile       {}", profile.name));
-  for (const auto& [kind, bytes] : report.plan.bytes_by_kind()) print_line(format("{:<20}{}", kind, mebibytes(bytes)));
-  print_line(format("{:<20}{}  (the driver's own overhead is not counted)", "peak", mebibytes(report.plan.peak_bytes())));
+  for (const auto& [kind, bytes] : report.plan.bytes_by_kind()) print_line(format("{:<20} {:>12}", kind, byte_text(bytes)));
+  print_line(format("{:<20} {:>12}  (the driver's own overhead is not counted)", "peak", byte_text(report.plan.peak_bytes())));
   print_line(format("trainable parameters {} of {}", report.plan.trainable_parameters, report.plan.base_parameters));
   print_line(format("steps                {}", report.total_steps));
   for (const Bucket& bucket : report.buckets) print_line(format("micro-batch shape    {} x {}", bucket.rows, bucket.length));
-  if (!report.plan.targets.empty()) print_line(format("LoRA modules         {}", report.plan.targets.size()));
+  if (report.plan.targets.empty()) return 0;
+  print_line(format("LoRA modules         {} (r={})", summary_of(report.plan.targets), report.rank));
+  if (!arguments.has("--modules")) return 0;
   for (const ModuleInfo& module : report.plan.targets) print_line("  " + module.name);
   return 0;
+}
+
+std::vector<OptionSpec> plan_options() {
+  std::vector<OptionSpec> options = train_options();
+  options.push_back({"--modules", "list every module that gets an adapter", OptionSpec::Kind::flag});
+  return options;
 }
 
 }  // namespace
@@ -42,8 +65,9 @@ int run_plan(const Arguments& arguments) {
 extern const Command kCommand_plan;
 const Command kCommand_plan{.name = "plan",
                             .summary = "The exact memory, modules and steps of a training run, without running it",
-                            .options = train_options(),
+                            .options = plan_options(),
                             .run = run_plan,
-                            .any_option = true};
+                            .any_option = true,
+                            .more_help = train::options_help};
 
 }  // namespace lemnos::cli

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/train_arguments.h"
 #include "train/session.h"
+#include "train/train_config_options.h"
 
 namespace lemnos::cli {
 namespace {
@@ -36,6 +37,7 @@ const Command kCommand_train{.name = "train",
                              .summary = "Full training or LoRA fine-tuning",
                              .options = train_options(),
                              .run = run_train,
-                             .any_option = true};
+                             .any_option = true,
+                             .more_help = train::options_help};
 
 }  // namespace lemnos::cli

@@ -1,6 +1,7 @@
 #include "cli/train_arguments.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/error.h"
 
@@ -14,8 +15,11 @@ train::TrainConfig train_config_of(const Arguments& arguments) {
   std::vector<train::FlagSetting> flags;
   for (const std::string& word : arguments.extras) {
     const bool is_key = word.starts_with("--");
-    if (!is_key && flags.empty())
-      fail(ErrorKind::usage, "\"{}\" is not an option; options are written --key value", word);
+    const bool short_key = word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+    if (short_key || (!is_key && flags.empty()))
+      fail(ErrorKind::usage, "\"{}\" is not an option; {}", word,
+           word.ends_with(".yaml") || word.ends_with(".yml") ? format("did you mean -c {}?", word)
+                                                              : "options are written --key value, the YAML file -c FILE");
     if (!is_key) {
       flags.back().values.push_back(word);
       continue;

@@ -42,7 +42,7 @@ const Command kCommand_verify{
     .name = "verify",
     .summary = "Runs a parity reference bundle and compares every tensor with Transformers",
     .options = {{"REFERENCE", "folder with reference.json", OptionSpec::Kind::value, true},
-                {"--device", "index, part of a name, or cpu"},
+                {"--device", "index, part of a name, or cpu (default: the first discrete GPU, else an integrated one, else the CPU)"},
                 {"--gpu-path", "the GPU's kernels, also on a CPU device", OptionSpec::Kind::flag}},
     .run = run_verify};
 

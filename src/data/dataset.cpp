@@ -12,18 +12,24 @@ namespace {
 /// Collects wrong rows so that one run shows many of them.
 class BadRows {
  public:
-  void add(const std::string& place, const char* message) {
+  void add(const std::string& place, const char* message, bool is_object) {
     constexpr int64_t kListed = 10;
+    any_object_ = any_object_ || is_object;
     if (++count_ <= kListed) listed_ += format("\n  {}: {}", place, message);
     if (count_ == kListed + 1) listed_ += "\n  ...";
   }
   void throw_if_any(int64_t rows) const {
-    if (count_ > 0)
-      fail(ErrorKind::corrupt_input, "{} of {} data rows cannot be used:{}", count_, rows, listed_);
+    if (count_ == 0) return;
+    const char* const advice = any_object_ || count_ < rows
+                                   ? ""
+                                   : "\nA data file holds one JSON object per line, such as {\"text\": \"...\"} or "
+                                     "{\"prompt\": \"...\", \"completion\": \"...\"}.";
+    fail(ErrorKind::corrupt_input, "{} of {} data rows cannot be used:{}{}", count_, rows, listed_, advice);
   }
 
  private:
   int64_t count_ = 0;
+  bool any_object_ = false;
   std::string listed_;
 };
 
@@ -49,8 +55,10 @@ class Loader {
  private:
   void add_row(RowPlace place, std::string_view text) {
     ++dataset_.report.rows;
+    bool is_object = false;
     try {
-      const Json json = Json::parse(text, "the line");
+      const Json json = Json::parse(text, "");
+      is_object = json.is_object();
       const Row row = parse_row(json, options_.text_field, dataset_.report.ignored_columns);
       ExampleNotes notes;
       add_example(maker_.make(row, notes), notes, place);
@@ -58,7 +66,7 @@ class Loader {
       const std::string where = place_text(dataset_.report, place);
       if (error.kind() != ErrorKind::corrupt_input)
         fail(error.kind(), "{}: {}", where, error.what());
-      bad_.add(where, error.what());
+      bad_.add(where, error.what(), is_object);
     }
   }
 

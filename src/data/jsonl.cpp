@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/input_file.h"
 
 namespace lemnos::data {
 namespace {
@@ -49,8 +49,7 @@ std::vector<std::string> expand_data_paths(std::span<const std::string> paths) {
 
 int64_t for_each_json_line(const std::string& file,
                            const std::function<void(int64_t, std::string_view)>& row) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) fail(ErrorKind::io, "cannot open the data file {}", file);
+  std::ifstream in = open_input(file);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   std::string text;
   int64_t blank = 0;

@@ -11,7 +11,9 @@ std::array<uint32_t, 3> flat_groups(int64_t elements, int64_t group_size) {
   const int64_t groups = std::max<int64_t>(1, (elements + group_size - 1) / group_size);
   const int64_t rows = (groups + kMostGroups - 1) / kMostGroups;
   const int64_t columns = (groups + rows - 1) / rows;
-  LEMNOS_CHECK(rows <= kMostGroups, "{} elements", elements);
+  if (rows > kMostGroups)
+    fail(ErrorKind::unsupported, "a tensor of {} elements is more than one kernel handles; lower per_device_train_batch_size or max_length",
+         elements);
   return {static_cast<uint32_t>(columns), static_cast<uint32_t>(rows), 1};
 }
 

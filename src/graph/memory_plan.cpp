@@ -161,9 +161,9 @@ class ArenaPlanner {
   int64_t within_block(int64_t offset, int64_t bytes) const {
     const int64_t block = options_.max_block_bytes / kPlaceAlignment * kPlaceAlignment;
     if (bytes > block)
-      fail(ErrorKind::unsupported,
-           "an activation has {} bytes; one device allocation holds at most {}. Lower per_device_train_batch_size or max_length",
-           bytes, block);
+      fail(ErrorKind::out_of_memory,
+           "one tensor of {} is larger than one allocation may be ({}); lower per_device_train_batch_size or max_length",
+           byte_text(static_cast<uint64_t>(bytes)), byte_text(static_cast<uint64_t>(block)));
     return offset / block == (offset + std::max<int64_t>(bytes, 1) - 1) / block ? offset : (offset / block + 1) * block;
   }
 
@@ -243,8 +243,8 @@ StoragePlan plan_storage(std::span<const Graph* const> graphs, const PlanOptions
           continue;
         }
         if (bytes > options.max_block_bytes)
-          fail(ErrorKind::unsupported, "{} has {} bytes; one device allocation holds at most {}", value.name,
-               bytes, options.max_block_bytes);
+          fail(ErrorKind::unsupported, "{} has {}; one device allocation holds at most {}", value.name,
+               byte_text(static_cast<uint64_t>(bytes)), byte_text(static_cast<uint64_t>(options.max_block_bytes)));
         if (plan.blocks.empty() || plan.blocks.back() + aligned(bytes) > options.max_block_bytes)
           plan.blocks.push_back(0);
         plan.places[value.name] = {Region::persistent, static_cast<uint32_t>(plan.blocks.size() - 1),

@@ -15,7 +15,8 @@ int64_t element_count(const Shape& shape) {
   int64_t count = 1;
   for (const int64_t extent : shape) {
     LEMNOS_CHECK(extent >= 0);
-    LEMNOS_CHECK(!__builtin_mul_overflow(count, extent, &count), "shape {}", to_string(shape));
+    if (__builtin_mul_overflow(count, extent, &count))
+      fail(ErrorKind::unsupported, "a tensor of shape {} is too large to be counted", to_string(shape));
   }
   return count;
 }

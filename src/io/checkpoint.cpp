@@ -23,6 +23,10 @@ using Names = std::set<std::string, std::less<>>;
            "load "
            "the model in Transformers and save it again with save_pretrained to get safetensors",
            folder.string(), name);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".gguf")
+      fail(ErrorKind::unsupported, "{}: GGUF files such as {} are not read; use the model's safetensors", folder.string(),
+           entry.path().filename().string());
   fail(ErrorKind::io, "{}: found neither {}.safetensors nor {}.safetensors.index.json",
        folder.string(), stem, stem);
 }

@@ -58,11 +58,11 @@ uint64_t checksum(std::span<const std::byte> bytes) {
   return mix(state, last);
 }
 
-uint64_t parse_hex(const std::string& text, const std::string& source) {
+uint64_t parse_hex(const std::string& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc() || end != text.data() + text.size())
-    fail(ErrorKind::corrupt_input, "{}: \"{}\" is not a checksum", source, text);
+    fail(ErrorKind::corrupt_input, "\"{}\" is not a checksum", text);
   return value;
 }
 
@@ -101,14 +101,16 @@ void write_marker(const fs::path& folder, const std::vector<FileRecord>& files) 
 std::vector<FileRecord> read_marker(const fs::path& folder) {
   const std::string source = (folder / kMarkerName).string();
   const Json marker = Json::parse(read_file(source), source);
-  if (marker.at("format").as_integer() != kMarkerFormat)
-    fail(ErrorKind::corrupt_input, "{}: written by a newer version of this program", source);
-  std::vector<FileRecord> files;
-  for (const Json& entry : marker.at("files").as_array())
-    files.push_back({entry.at("name").as_string(),
-                     static_cast<uint64_t>(entry.at("bytes").as_integer()),
-                     parse_hex(entry.at("checksum").as_string(), source)});
-  return files;
+  return in_place(source, [&] {
+    if (marker.at("format").as_integer() != kMarkerFormat)
+      fail(ErrorKind::corrupt_input, "written by a newer version of this program");
+    std::vector<FileRecord> files;
+    for (const Json& entry : marker.at("files").as_array())
+      files.push_back({entry.at("name").as_string(),
+                       static_cast<uint64_t>(entry.at("bytes").as_integer()),
+                       parse_hex(entry.at("checksum").as_string())});
+    return files;
+  });
 }
 
 }  // namespace lemnos

@@ -58,7 +58,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   struct stat status = {};
   if (::fstat(file.number(), &status) != 0) fail_io("open", path, errno);
   if (!S_ISREG(status.st_mode))
-    fail(ErrorKind::io, "cannot read {}: it is not a file", path.string());
+    fail(ErrorKind::io, "cannot read {}: it is {}, expected a file", path.string(),
+         S_ISDIR(status.st_mode) ? "a folder" : "not a plain file");
   const auto size = static_cast<size_t>(status.st_size);
   if (size == 0) return;
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

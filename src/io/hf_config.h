@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -79,7 +80,8 @@ class ConfigReader {
   /// One sentence each, for the user.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::string& source() const { return source_; }
-  const Json& json() const { return object_; }
+  const Json& json() const& { return object_; }
+  Json json() && { return std::move(object_); }
 
   /// Error{corrupt_input}: "<source>: \"<key>\" is <found>, expected <expected>".
   [[noreturn]] void fail_field(std::string_view key, std::string_view expected) const;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "models/model_builder.h"
 
 namespace lemnos {

@@ -17,8 +17,17 @@ const Family& family_of(ConfigReader& reader) {
   fail(ErrorKind::unsupported, "{}: model_type \"{}\" is not supported (supported: {})", reader.source(), type, known);
 }
 
-void check_token_id(const ConfigReader& reader, const char* key, int64_t id, int64_t vocab_size) {
-  if (id >= vocab_size) reader.fail_field(key, format("an id below vocab_size {}", vocab_size));
+/// -1 without one. A negative id counts from the vocabulary's end, as torch.nn.Embedding's
+/// padding_idx does, to which Transformers hands it.
+int64_t read_pad_token_id(ConfigReader& reader, int64_t vocab_size) {
+  const auto given = reader.find_int("pad_token_id");
+  if (!given) return -1;
+  if (*given >= vocab_size || *given < -vocab_size)
+    reader.fail_field("pad_token_id", format("an id below vocab_size {}", vocab_size));
+  if (*given >= 0) return *given;
+  reader.note(format("{}: \"pad_token_id\" is {}, which Transformers takes as row {} of the embedding; it gets no gradient",
+                     reader.source(), *given, vocab_size + *given));
+  return vocab_size + *given;
 }
 
 }  // namespace
@@ -73,10 +82,9 @@ ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& def
   c.rms_norm_eps = reader.get_double_or("rms_norm_eps", defaults.rms_norm_eps);
   c.initializer_range = reader.get_double_or("initializer_range", 0.02);
   c.tie_word_embeddings = reader.get_bool_or("tie_word_embeddings", false);
-  c.pad_token_id = reader.get_int_or("pad_token_id", -1);
+  c.pad_token_id = read_pad_token_id(reader, c.vocab_size);
   c.bos_token_id = reader.get_int_or("bos_token_id", -1);
   c.eos_token_ids = reader.find_int_or_ints("eos_token_id");
-  check_token_id(reader, "pad_token_id", c.pad_token_id, c.vocab_size);
   reader.expect("hidden_act", "silu");
   reader.expect("attention_dropout", 0.0);
   c.sliding_window.assign(static_cast<size_t>(c.num_hidden_layers), 0);

@@ -36,6 +36,8 @@ class FullMatch {
   std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> code_{nullptr, pcre2_code_free};
 };
 
+std::string leaf_of(const ModuleInfo& module) { return module.name.substr(module.name.rfind('.') + 1); }
+
 bool is_head(const ModuleInfo& module) { return module.name == "lm_head"; }
 
 bool has_suffix(const std::string& name, const std::string& suffix) {
@@ -45,7 +47,7 @@ bool has_suffix(const std::string& name, const std::string& suffix) {
 std::string leaf_names(const std::vector<ModuleInfo>& modules) {
   std::set<std::string> leaves;
   for (const ModuleInfo& module : modules)
-    if (module.type == "Linear" && !is_head(module)) leaves.insert(module.name.substr(module.name.rfind('.') + 1));
+    if (module.type == "Linear" && !is_head(module)) leaves.insert(leaf_of(module));
   std::string text;
   for (const std::string& leaf : leaves) text += (text.empty() ? "" : ", ") + leaf;
   return text;
@@ -100,6 +102,14 @@ std::vector<ModuleInfo> resolve_targets(const TargetModules& targets, const std:
   }
   refuse_other_kinds(found);
   return found;
+}
+
+TargetModules expanded(const TargetModules& targets, const std::vector<ModuleInfo>& matched) {
+  const auto* text = std::get_if<std::string>(&targets.spec);
+  if (text == nullptr || *text != "all-linear") return targets;
+  std::set<std::string> leaves;
+  for (const ModuleInfo& module : matched) leaves.insert(leaf_of(module));
+  return {std::vector<std::string>(leaves.begin(), leaves.end())};
 }
 
 }  // namespace lemnos

@@ -22,4 +22,7 @@ struct TargetModules {
 std::vector<ModuleInfo> resolve_targets(const TargetModules& targets,
                                         const std::vector<ModuleInfo>& modules);
 
+/// "all-linear" as PEFT saves it: the last names of the modules it matched, sorted. Others as they are.
+TargetModules expanded(const TargetModules& targets, const std::vector<ModuleInfo>& matched);
+
 }  // namespace lemnos

@@ -55,18 +55,18 @@ std::pair<std::string_view, std::string_view> read_merge(const Json& json, size_
     if (space != text.npos && text.find(' ', space + 1) == text.npos)
       return {text.substr(0, space), text.substr(space + 1)};
   }
-  fail(ErrorKind::corrupt_input, "tokenizer.json: merge {} is not a pair of tokens: {}", line,
+  fail(ErrorKind::corrupt_input, "merge {} is not a pair of tokens: {}", line,
        json.dump());
 }
 
 void refuse_other_models(const Json& model) {
   const Json* type = model.find("type");
   if (type != nullptr ? type->as_string() != "BPE" : !model.contains("merges"))
-    fail(ErrorKind::unsupported, "tokenizer.json: the model \"{}\" is not supported, only BPE is",
+    fail(ErrorKind::unsupported, "the model \"{}\" is not supported, only BPE is",
          type != nullptr ? type->as_string() : "without a type");
   const Json* dropout = model.find("dropout");
   if (dropout != nullptr && !dropout->is_null() && dropout->as_number() != 0)
-    fail(ErrorKind::unsupported, "tokenizer.json: BPE dropout {} is not supported",
+    fail(ErrorKind::unsupported, "BPE dropout {} is not supported",
          dropout->as_number());
 }
 
@@ -111,12 +111,12 @@ void Bpe::Impl::read_vocabulary(const Json& vocab) {
   for (const auto& [token, value] : entries) {
     const int64_t id = value.as_integer();
     if (id < 0 || id >= std::numeric_limits<int32_t>::max())
-      fail(ErrorKind::corrupt_input, "tokenizer.json: token \"{}\" has the id {}", token, id);
+      fail(ErrorKind::corrupt_input, "token \"{}\" has the id {}", token, id);
     const auto [entry, is_new] = vocabulary.emplace(token, static_cast<int32_t>(id));
     const auto at = static_cast<size_t>(id);
     if (at >= entries.size() * 16 + 65536)
       fail(ErrorKind::corrupt_input,
-           "tokenizer.json: token \"{}\" has the id {}, far beyond the {} entries", token, id,
+           "token \"{}\" has the id {}, far beyond the {} entries", token, id,
            entries.size());
     if (at >= tokens.size()) tokens.resize(at + 1, nullptr);
     tokens[at] = &entry->first;
@@ -128,7 +128,7 @@ void Bpe::Impl::read_vocabulary(const Json& vocab) {
 int32_t Bpe::Impl::id_of(std::string_view token, size_t line) const {
   if (const auto id = find(token)) return *id;
   fail(ErrorKind::corrupt_input,
-       "tokenizer.json: merge {} needs the token \"{}\", which is not in the vocabulary", line,
+       "merge {} needs the token \"{}\", which is not in the vocabulary", line,
        token);
 }
 
@@ -139,7 +139,7 @@ void Bpe::Impl::read_merges(const Json& json) {
   for (size_t rank = 0; rank < rules.size(); ++rank) {
     const auto [left, right] = read_merge(rules[rank], rank + 1);
     if (right.size() < continuing_subword_prefix.size())
-      fail(ErrorKind::corrupt_input, "tokenizer.json: merge {} lacks the prefix {}", rank + 1,
+      fail(ErrorKind::corrupt_input, "merge {} lacks the prefix {}", rank + 1,
            continuing_subword_prefix);
     joined.assign(left).append(right.substr(continuing_subword_prefix.size()));
     const uint64_t pair = pair_key(id_of(left, rank + 1), id_of(right, rank + 1));
@@ -173,7 +173,7 @@ std::optional<int32_t> Bpe::Impl::character_id(std::string_view character, bool 
 
 int32_t Bpe::Impl::unknown_id() const {
   if (const auto id = find(*unk_token)) return *id;
-  fail(ErrorKind::corrupt_input, "tokenizer.json: the unk_token \"{}\" is not in the vocabulary",
+  fail(ErrorKind::corrupt_input, "the unk_token \"{}\" is not in the vocabulary",
        *unk_token);
 }
 

@@ -9,7 +9,7 @@ Pattern read_pattern(const Json& json) {
   if (const Json* text = json.find("String")) return Pattern::literal(text->as_string());
   if (const Json* regex = json.find("Regex")) return Pattern::regex(regex->as_string());
   fail(ErrorKind::corrupt_input,
-       "tokenizer.json: a pattern must hold \"String\" or \"Regex\", found {}", json.dump());
+       "a pattern must hold \"String\" or \"Regex\", found {}", json.dump());
 }
 
 bool bool_or(const Json& json, std::string_view key, bool fallback) {
@@ -20,7 +20,7 @@ bool bool_or(const Json& json, std::string_view key, bool fallback) {
 std::string read_character(const Json& json, std::string_view key) {
   const std::string& text = json.at(key).as_string();
   if (text.empty() || utf8_at(text, 0).size != text.size())
-    fail(ErrorKind::corrupt_input, "tokenizer.json: {} must be one character, found \"{}\"", key,
+    fail(ErrorKind::corrupt_input, "{} must be one character, found \"{}\"", key,
          text);
   return text;
 }
@@ -33,7 +33,7 @@ PrependScheme read_prepend_scheme(const Json& json) {
   if (name == "first") return PrependScheme::first;
   if (name == "always") return PrependScheme::always;
   if (name == "never") return PrependScheme::never;
-  fail(ErrorKind::unsupported, "tokenizer.json: Metaspace prepend_scheme \"{}\" is not supported",
+  fail(ErrorKind::unsupported, "Metaspace prepend_scheme \"{}\" is not supported",
        name);
 }
 

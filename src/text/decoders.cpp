@@ -180,7 +180,7 @@ std::unique_ptr<const Decoder> make_decoder(const Json& json) {
     return std::make_unique<Replace>(read_pattern(json.at("pattern")),
                                      json.at("content").as_string());
   if (type == "Sequence") return std::make_unique<DecoderSequence>(json);
-  fail(ErrorKind::unsupported, "tokenizer.json: the decoder \"{}\" is not supported", type);
+  fail(ErrorKind::unsupported, "the decoder \"{}\" is not supported", type);
 }
 
 }  // namespace lemnos

@@ -155,7 +155,7 @@ std::unique_ptr<const Normalizer> make_normalizer(const Json& json) {
                                      json.at("content").as_string());
   if (type == "Prepend") return std::make_unique<Prepend>(json.at("prepend").as_string());
   if (type == "Sequence") return std::make_unique<NormalizerSequence>(json);
-  fail(ErrorKind::unsupported, "tokenizer.json: the normalizer \"{}\" is not supported", type);
+  fail(ErrorKind::unsupported, "the normalizer \"{}\" is not supported", type);
 }
 
 }  // namespace lemnos

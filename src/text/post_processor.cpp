@@ -8,7 +8,7 @@ namespace {
 int32_t as_id(const Json& json) {
   const int64_t id = json.as_integer();
   if (id < 0 || id > INT32_MAX)
-    fail(ErrorKind::corrupt_input, "tokenizer.json: a post-processor names the token id {}", id);
+    fail(ErrorKind::corrupt_input, "a post-processor names the token id {}", id);
   return static_cast<int32_t>(id);
 }
 
@@ -17,7 +17,7 @@ void append_special(const Json& piece, const Json& special_tokens, std::vector<i
   const Json* token = special_tokens.find(name);
   if (token == nullptr)
     fail(ErrorKind::corrupt_input,
-         "tokenizer.json: the template names \"{}\", which is no special token of it", name);
+         "the template names \"{}\", which is no special token of it", name);
   for (const Json& id : token->at("ids").as_array()) ids.push_back(as_id(id));
 }
 
@@ -32,12 +32,12 @@ PostProcessor read_template(const Json& json) {
     }
     if (piece.at("Sequence").at("id").as_string() != "A")
       fail(ErrorKind::unsupported,
-           "tokenizer.json: a template for one text that names $B is not supported");
+           "a template for one text that names $B is not supported");
     ++sequences;
   }
   if (sequences != 1)
     fail(ErrorKind::unsupported,
-         "tokenizer.json: a template that holds $A {} times is not supported", sequences);
+         "a template that holds $A {} times is not supported", sequences);
   return frame;
 }
 
@@ -46,7 +46,7 @@ PostProcessor read_bert(const Json& json) {
   const auto id = [&](const char* key) {
     const Json::Array& pair = json.at(key).as_array();
     if (pair.size() != 2)
-      fail(ErrorKind::corrupt_input, "tokenizer.json: {} must be [token, id]", key);
+      fail(ErrorKind::corrupt_input, "{} must be [token, id]", key);
     return as_id(pair[1]);
   };
   return {{id("cls")}, {id("sep")}};
@@ -60,7 +60,7 @@ PostProcessor read_sequence(const Json& json) {
     if (item.at("type").as_string() == "ByteLevel") continue;
     if (++framing > 1)
       fail(ErrorKind::unsupported,
-           "tokenizer.json: a sequence of several framing post-processors is not supported");
+           "a sequence of several framing post-processors is not supported");
     frame = std::move(part);
   }
   return frame;
@@ -75,7 +75,7 @@ PostProcessor read_post_processor(const Json& json) {
   if (type == "TemplateProcessing") return read_template(json);
   if (type == "BertProcessing" || type == "RobertaProcessing") return read_bert(json);
   if (type == "Sequence") return read_sequence(json);
-  fail(ErrorKind::unsupported, "tokenizer.json: the post-processor \"{}\" is not supported", type);
+  fail(ErrorKind::unsupported, "the post-processor \"{}\" is not supported", type);
 }
 
 }  // namespace lemnos

@@ -136,7 +136,7 @@ SplitBehavior read_behavior(const Json& json) {
   if (name == "MergedWithPrevious") return SplitBehavior::merged_with_previous;
   if (name == "MergedWithNext") return SplitBehavior::merged_with_next;
   if (name == "Contiguous") return SplitBehavior::contiguous;
-  fail(ErrorKind::unsupported, "tokenizer.json: the split behavior \"{}\" is not supported", name);
+  fail(ErrorKind::unsupported, "the split behavior \"{}\" is not supported", name);
 }
 
 std::unique_ptr<const PreTokenizer> make_digits(const Json& json) {
@@ -180,7 +180,7 @@ std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const Json& json) {
     return std::make_unique<Split>(Pattern::characters(is_whitespace), SplitBehavior::removed);
   if (type == "Punctuation") return make_punctuation(json);
   if (type == "Sequence") return std::make_unique<PreTokenizerSequence>(json);
-  fail(ErrorKind::unsupported, "tokenizer.json: the pre-tokenizer \"{}\" is not supported", type);
+  fail(ErrorKind::unsupported, "the pre-tokenizer \"{}\" is not supported", type);
 }
 
 }  // namespace lemnos

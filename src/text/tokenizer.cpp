@@ -1,9 +1,9 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/log.h"
 #include "text/added_vocabulary.h"
 #include "text/bpe.h"
@@ -15,18 +15,8 @@
 namespace lemnos {
 namespace {
 
-std::string read_text_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in.is_open()) fail(ErrorKind::io, "cannot read {}", path.string());
-  std::string text(static_cast<size_t>(in.tellg()), '\0');
-  in.seekg(0);
-  if (!in.read(text.data(), static_cast<std::streamsize>(text.size())))
-    fail(ErrorKind::io, "cannot read {}", path.string());
-  return text;
-}
-
 Json read_json_file(const std::filesystem::path& path) {
-  return Json::parse(read_text_file(path), path.string());
+  return Json::parse(read_input(path.string()), path.string());
 }
 
 Json read_optional_json_file(const std::filesystem::path& path) {
@@ -49,7 +39,8 @@ struct Tokenizer::Impl {
         post_processor(read_post_processor(field_or_null(json, "post_processor"))),
         decoder(make_decoder(field_or_null(json, "decoder"))) {}
 
-  void add_tokens(const Json& json, const TokenizerSideFiles& side_files);
+  void add_tokens(const Json& json);
+  void add_special_tokens(const Json& json, const TokenizerSideFiles& side_files);
   std::optional<int32_t> token_to_id(std::string_view token) const;
   const std::string* id_to_token(int32_t id) const;
   std::optional<int32_t> id_of(const std::optional<std::string>& token) const {
@@ -65,7 +56,7 @@ struct Tokenizer::Impl {
   SpecialTokens special;
 };
 
-void Tokenizer::Impl::add_tokens(const Json& json, const TokenizerSideFiles& side_files) {
+void Tokenizer::Impl::add_tokens(const Json& json) {
   std::vector<AddedToken> tokens;
   const Json& entries = field_or_null(json, "added_tokens");
   if (!entries.is_null())
@@ -80,6 +71,9 @@ void Tokenizer::Impl::add_tokens(const Json& json, const TokenizerSideFiles& sid
           "tokenizers package",
           tokens[i].content, written, *id);
   }
+}
+
+void Tokenizer::Impl::add_special_tokens(const Json& json, const TokenizerSideFiles& side_files) {
   special = read_special_tokens(side_files, added.tokens(), field_or_null(json, "padding"));
   added.add(special.to_add, model);
   added.index(normalizer.get());
@@ -111,12 +105,17 @@ Tokenizer Tokenizer::load(const std::filesystem::path& model_dir) {
   side_files.tokenizer_config = read_optional_json_file(model_dir / "tokenizer_config.json");
   side_files.special_tokens_map = read_optional_json_file(model_dir / "special_tokens_map.json");
   side_files.added_tokens = read_optional_json_file(model_dir / "added_tokens.json");
-  return from_json(read_json_file(file), side_files);
+  const Json json = read_json_file(file);
+  return in_place(model_dir.string(), [&] { return from_json(json, side_files); });
 }
 
 Tokenizer Tokenizer::from_json(const Json& tokenizer_json, const TokenizerSideFiles& side_files) {
-  auto impl = std::make_unique<Impl>(tokenizer_json);
-  impl->add_tokens(tokenizer_json, side_files);
+  auto impl = in_place("tokenizer.json", [&] {
+    auto made = std::make_unique<Impl>(tokenizer_json);
+    made->add_tokens(tokenizer_json);
+    return made;
+  });
+  in_place("tokenizer_config.json and the files beside it", [&] { impl->add_special_tokens(tokenizer_json, side_files); });
   return Tokenizer(std::move(impl));
 }
 

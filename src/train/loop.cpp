@@ -1,5 +1,6 @@
 #include "train/loop.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -21,13 +22,14 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-Loop::Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler)
+Loop::Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, OwnCheckpoints own)
     : prepared_(prepared),
       engine_(engine),
       sampler_(sampler),
       schedule_(prepared.config.lr_schedule(prepared.total_steps)),
       adamw_{prepared.config.adam_beta1, prepared.config.adam_beta2, prepared.config.adam_epsilon,
              prepared.config.weight_decay},
+      own_(std::move(own)),
       logging_steps_(std::max<int64_t>(1, steps_of(prepared.config.logging_steps, prepared.total_steps))),
       save_steps_(std::max<int64_t>(1, steps_of(prepared.config.save_steps, prepared.total_steps))) {
   state_.settings = learning_settings(prepared);
@@ -113,8 +115,8 @@ void Loop::save() {
   state_.cursor = sampler_.cursor();
   save_checkpoint(prepared_.config.output_dir, engine_, prepared_.identity, state_);
   last_saved_ = state_.global_step;
-  if (prepared_.config.save_total_limit)
-    rotate_checkpoints(prepared_.config.output_dir, *prepared_.config.save_total_limit, state_.global_step);
+  own_.add(state_.global_step);
+  if (prepared_.config.save_total_limit) own_.rotate(*prepared_.config.save_total_limit);
 }
 
 TrainResult Loop::run(const std::function<bool()>& interrupted) {

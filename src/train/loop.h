@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 
+#include "train/run_folder.h"
 #include "train/session.h"
 #include "train/training_checkpoint.h"
 
@@ -11,9 +12,9 @@ namespace lemnos::train {
 /// Steps the engine through the sampler's windows; logs, saves, stops.
 class Loop {
  public:
-  Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler);
+  Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, OwnCheckpoints own);
 
-  /// Continues after a checkpoint's step.
+  /// Continues after a checkpoint's step; weights and moments are restored apart (load_checkpoint).
   void resume(TrainerState state);
   TrainResult run(const std::function<bool()>& interrupted);
 
@@ -30,6 +31,7 @@ class Loop {
   LrSchedule schedule_;
   AdamWSettings adamw_;
   TrainerState state_;
+  OwnCheckpoints own_;
   int64_t logging_steps_;
   int64_t save_steps_;
   int64_t last_saved_ = -1;

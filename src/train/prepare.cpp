@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "io/file.h"
+#include "io/folder_kind.h"
 #include "models/model_builder.h"
 #include "train/session.h"
 #include "train/weights.h"
@@ -43,6 +45,7 @@ LoraConfig lora_config(const TrainConfig& config, const ModelConfig& model) {
                   .target_modules = target_modules(config)};
   const ModelOutline shape = outline(model);
   const std::vector<ModuleInfo> targets = resolve_targets(lora.target_modules, shape.modules);
+  lora.target_modules = expanded(lora.target_modules, targets);
   if (config.lora_parameter_budget) lora.r = rank_for_budget(config.lora_parameter_budget->value, shape, targets);
   return lora;
 }
@@ -71,17 +74,18 @@ data::Dataset read_data(const TrainConfig& config, const std::optional<Tokenizer
 void read_model(Prepared& p) {
   const TrainConfig& config = p.config;
   std::vector<std::string> notes;
-  if (config.model_name_or_path) {
+  if (!config.init_from_config) {
     p.identity.model_folder = *config.model_name_or_path;
-    if (!std::filesystem::is_directory(p.identity.model_folder))
-      fail(ErrorKind::io, "model_name_or_path: {} is not a folder; give a folder in Hugging Face layout", *config.model_name_or_path);
+    in_place("model_name_or_path", [&] { require_folder(p.identity.model_folder, kModelFolder); });
     p.identity.model = read_model_config(p.identity.model_folder / "config.json", &notes);
     p.weights = Checkpoint::open(p.identity.model_folder);
-    p.setup.dtypes = stored_dtypes(p.identity.model, outline(p.identity.model).parameters, *p.weights);
+    const std::vector<Value> parameters = outline(p.identity.model).parameters;
+    check_weights(p.identity.model, parameters, *p.weights);
+    p.setup.dtypes = stored_dtypes(p.identity.model, parameters, *p.weights);
   } else {
-    const std::filesystem::path file = *config.init_from_config;
+    const std::filesystem::path file = in_place("init_from_config", [&] { return config_file(*config.init_from_config); });
     p.identity.model = read_model_config(file, &notes);
-    p.identity.model_folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    p.identity.model_folder = config.model_name_or_path ? std::filesystem::path(*config.model_name_or_path) : parent_folder(file);
   }
   if (p.weights) notes.insert(notes.end(), p.weights->notes().begin(), p.weights->notes().end());
   for (const std::string& note : notes) log_info("note: {}", note);
@@ -108,11 +112,14 @@ Prepared prepare(TrainConfig config) {
   for (const std::string& note : p.config.notes) log_info("note: {}", note);
   read_model(p);
   if (p.config.use_peft) {
+    if (!p.weights)
+      log_warning("init_from_config with LoRA: the adapter fits random weights, which are made again from the same config and seed only");
     p.setup.lora = lora_config(p.config, p.identity.model);
-    p.identity.adapter = AdapterConfig{*p.setup.lora, p.config.model_name_or_path.value_or("")};
+    p.identity.adapter = AdapterConfig{*p.setup.lora, p.weights ? *p.config.model_name_or_path : ""};
   }
   p.setup.model = p.identity.model;
-  if (std::filesystem::exists(p.identity.model_folder / "tokenizer.json"))
+  const bool tokenizer_only = p.config.init_from_config && p.config.model_name_or_path;
+  if (tokenizer_only || std::filesystem::exists(p.identity.model_folder / "tokenizer.json"))
     p.tokenizer = Tokenizer::load(p.identity.model_folder);
   p.dataset = read_data(p.config, p.tokenizer, p.identity.model.vocab_size);
   for (const std::string& line : data::describe(p.dataset.report)) log_info("{}", line);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "io/file.h"
 #include "train/loop.h"
+#include "train/run_folder.h"
 #include "train/training_checkpoint.h"
 #include "train/weights.h"
 #include "vk/device.h"
@@ -20,10 +21,9 @@ void check_memory(const EnginePlan& plan, const TrainConfig& config, const Devic
   const int64_t limit = config.memory_limit ? config.memory_limit->bytes : device.memory_bytes;
   if (limit > 0 && plan.peak_bytes() > limit)
     fail(ErrorKind::out_of_memory,
-         "the run needs {:.2f} GiB of device memory and {} {:.2f} GiB; lower per_device_train_batch_size or max_length "
+         "the run needs {} of device memory and {} {}; lower per_device_train_batch_size or max_length "
          "(`lemnos plan` shows where the memory goes)",
-         static_cast<double>(plan.peak_bytes()) / (1 << 30), config.memory_limit ? "memory_limit allows" : device.name + " has",
-         static_cast<double>(limit) / (1 << 30));
+         byte_text(plan.peak_bytes()), config.memory_limit ? "memory_limit allows" : device.name + " has", byte_text(limit));
 }
 
 void fill_weights(Engine& engine, const Prepared& p) {
@@ -33,24 +33,6 @@ void fill_weights(Engine& engine, const Prepared& p) {
   else
     initialise_weights(engine.storage(), engine.graph(), p.identity.model, seed);
   if (p.identity.adapter) initialise_adapter(engine.storage(), engine.graph(), seed);
-}
-
-std::optional<std::filesystem::path> checkpoint_to_resume(const TrainConfig& config) {
-  if (!config.resume_from_checkpoint) return std::nullopt;
-  if (*config.resume_from_checkpoint != "auto") return std::filesystem::path(*config.resume_from_checkpoint);
-  auto newest = newest_checkpoint(config.output_dir);
-  if (!newest) log_info("no complete checkpoint in {}: starting from the beginning", config.output_dir);
-  return newest;
-}
-
-void refuse_used_folder(const TrainConfig& config) {
-  std::error_code absent;
-  if (config.model_name_or_path && std::filesystem::equivalent(*config.model_name_or_path, config.output_dir, absent))
-    fail(ErrorKind::usage, "output_dir {} is the model's own folder, which the run would overwrite; choose another",
-         config.output_dir);
-  if (config.resume_from_checkpoint || !newest_checkpoint(config.output_dir)) return;
-  fail(ErrorKind::usage, "{} holds checkpoints of an earlier run; continue it with --resume-from-checkpoint auto, or choose another output_dir",
-       config.output_dir);
 }
 
 void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
@@ -73,16 +55,24 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
 
 void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
   log_info("device: {} ({})", device.info().name, device.info().driver);
-  log_info("training {} of {} parameters{}, {} steps, {:.2f} GiB of device memory", plan.trainable_parameters,
+  log_info("training {} of {} parameters{}, {} steps, {} of device memory", plan.trainable_parameters,
            plan.base_parameters, p.setup.lora ? format(" (LoRA r={} on {} modules)", p.setup.lora->r, plan.targets.size()) : std::string(),
-           p.total_steps, static_cast<double>(plan.peak_bytes()) / (1 << 30));
+           p.total_steps, byte_text(plan.peak_bytes()));
 }
 
 }  // namespace
 
 TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted) {
+  require_complete(config);
+  check_run_folder(config);
+  const auto checkpoint = checkpoint_to_resume(config);
   const Prepared prepared = prepare(std::move(config));
-  refuse_used_folder(prepared.config);
+  OwnCheckpoints own(prepared.config.output_dir);
+  std::optional<TrainerState> start;
+  if (checkpoint) {
+    start = read_state_to_resume(*checkpoint, learning_settings(prepared));
+    own.resume(*checkpoint, *start);
+  }
   const std::unique_ptr<vk::Device> device = vk::Device::open(device_selector(prepared.config));
   const DeviceProfile profile = profile_of(*device);
   EnginePlan plan = plan_engine(prepared.setup, profile);
@@ -94,9 +84,10 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   Engine engine(*device, prepared.setup, std::move(plan));
   fill_weights(engine, prepared);
   data::Sampler sampler(prepared.dataset, prepared.sampling);
-  Loop loop(prepared, engine, sampler);
-  if (const auto checkpoint = checkpoint_to_resume(prepared.config)) {
-    loop.resume(load_checkpoint(*checkpoint, engine, prepared.identity, learning_settings(prepared)));
+  Loop loop(prepared, engine, sampler, std::move(own));
+  if (checkpoint) {
+    load_checkpoint(*checkpoint, engine, prepared.identity);
+    loop.resume(std::move(*start));
     log_info("resumed from {}", checkpoint->string());
   }
   const TrainResult result = loop.run(interrupted);
@@ -109,7 +100,8 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
 
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device) {
   const Prepared prepared = prepare(std::move(config));
-  return {plan_engine(prepared.setup, device), prepared.total_steps, prepared.setup.buckets};
+  return {plan_engine(prepared.setup, device), prepared.total_steps, prepared.setup.buckets,
+          prepared.setup.lora ? prepared.setup.lora->r : 0};
 }
 
 Json to_json(const PlanReport& report) {
@@ -126,6 +118,7 @@ Json to_json(const PlanReport& report) {
   out.set("by_kind", std::move(kinds));
   out.set("trainable", report.plan.trainable_parameters);
   out.set("base_parameters", report.plan.base_parameters);
+  out.set("rank", report.rank);
   out.set("targets", std::move(targets));
   out.set("buckets", std::move(buckets));
   out.set("steps", report.total_steps);

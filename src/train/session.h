@@ -49,6 +49,7 @@ struct PlanReport {
   EnginePlan plan;
   int64_t total_steps = 0;
   std::vector<Bucket> buckets;
+  int64_t rank = 0;  // LoRA's; 0: full training
 };
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device);
 Json to_json(const PlanReport& report);

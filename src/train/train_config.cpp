@@ -1,9 +1,7 @@
 #include "train/train_config.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "base/error.h"
+#include "base/input_file.h"
 #include "train/train_config_values.h"
 
 namespace lemnos::train {
@@ -14,8 +12,10 @@ const Option& option_for(const Setting& setting) {
   const Option* option = find_option(setting.key);
   if (option != nullptr && !option->alias_of.empty()) option = find_option(option->alias_of);
   if (option != nullptr) return *option;
-  const std::string_view nearest = nearest_key(setting.key);
   const bool flag = setting.place.source == SettingSource::flag;
+  if (flag && setting.key.starts_with("no_") && find_option(setting.key.substr(3)) != nullptr)
+    fail(ErrorKind::usage, "{} is not an option; write {} false", setting.place.place, flag_name(setting.key.substr(3)));
+  const std::string_view nearest = nearest_key(setting.key);
   const std::string hint =
       nearest.empty()
           ? "docs/options.md lists all options"
@@ -31,9 +31,10 @@ class SettingsInForce {
     const Option& option = option_for(setting);
     Setting& held = settings_[&option];
     const bool first = held.key.empty();
+    if (!first && held.place.place == setting.place.place)
+      fail(ErrorKind::usage, "{} is given more than once", named(setting.place, setting.key));
     if (!first && held.place.source == setting.place.source)
-      fail(ErrorKind::usage, "{}: {} was given before, at {}", setting.place.place, setting.key,
-           held.place.place);
+      fail(ErrorKind::usage, "{} was given before, at {}", named(setting.place, setting.key), held.place.place);
     held = std::move(setting);
   }
   void apply_to(TrainConfig& config) const {
@@ -62,20 +63,13 @@ class SettingsInForce {
       }
       case OptionClass::refused:
         if (!is_harmless(option, value))
-          fail(ErrorKind::unsupported, "{}: {}: {} is not supported: {}", setting.place.place,
-               setting.key, value.text, option.text);
+          fail(ErrorKind::unsupported, "{}: {} is not supported: {}", named(setting.place, setting.key),
+               value.text, option.text);
     }
   }
 
   std::map<const Option*, Setting, ByKey> settings_;
 };
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || in.bad()) fail(ErrorKind::io, "cannot read {}", path.string());
-  return text;
-}
 
 }  // namespace
 
@@ -93,7 +87,7 @@ TrainConfig parse_train_config(std::string_view yaml, std::string_view source,
 TrainConfig load_train_config(const std::optional<std::filesystem::path>& file,
                               std::span<const FlagSetting> flags) {
   if (!file) return parse_train_config("", "", flags);
-  return parse_train_config(read_file(*file), file->string(), flags);
+  return parse_train_config(read_input(file->string()), file->string(), flags);
 }
 
 }  // namespace lemnos::train

@@ -6,6 +6,8 @@ namespace {
 using C = TrainConfig;
 
 constexpr Range at_least(double low) { return {.low = low}; }
+/// A count that products of two still hold.
+constexpr Range count_from(double low) { return {.low = low, .high = 1e9}; }
 constexpr Range above(double low) { return {.low = low, .low_excluded = true}; }
 constexpr Range from_up_to_below(double low, double high) {
   return {.low = low, .high = high, .high_excluded = true};
@@ -30,11 +32,11 @@ constexpr std::string_view kDevice = "Device and memory";
 
 constexpr Option kApplied[] = {
     option(kModel, "model_name_or_path", &C::model_name_or_path,
-           "Folder in Hugging Face layout (`config.json`, `*.safetensors`, `tokenizer.json`), or "
-           "`org/name[@revision]` in the Hub cache"),
+           "Folder in Hugging Face layout (`config.json`, `*.safetensors`, `tokenizer.json`); nothing is "
+           "fetched from the Hub: download a model first, e.g. `hf download org/name --local-dir name`"),
     option(kModel, "init_from_config", &C::init_from_config,
-           "Start from random weights of this `config.json`; `model_name_or_path` then gives the "
-           "tokenizer only"),
+           "Start from random weights of this `config.json` (or the one in this folder); "
+           "`model_name_or_path` then gives the tokenizer only"),
     option(kModel, "output_dir", &C::output_dir, "Folder of the result and the checkpoints"),
     option(kModel, "resume_from_checkpoint", &C::resume_from_checkpoint,
            "A checkpoint folder, or `auto` (also `true`): the newest complete one in `output_dir`"),
@@ -44,23 +46,24 @@ constexpr Option kApplied[] = {
     alias("train_file", "dataset_name"),
     option(kData, "dataset_text_field", &C::dataset_text_field, "Key of the text in text rows"),
     option(kData, "max_length", &C::max_length, "Longer rows lose their end; null keeps them whole",
-           at_least(2)),
+           count_from(2)),
     alias("max_seq_length", "max_length"),
     option(kData, "completion_only_loss", &C::completion_only_loss,
            "Loss on the completion only; null: yes for prompt and completion rows, no for others"),
     option(kData, "pad_to_multiple_of", &C::pad_to_multiple_of,
-           "Padded lengths (the buckets) are multiples of this; null and `auto`: 64", at_least(1)),
+           "Padded lengths (the buckets) are multiples of this; null and `auto`: 64", count_from(1)),
     option(kData, "train_sampling_strategy", &C::train_sampling_strategy,
            "`random`: shuffled anew in each epoch; `sequential`: in the order of the files"),
 
-    option(kLength, "num_train_epochs", &C::num_train_epochs, "Passes over the data", above(0)),
+    option(kLength, "num_train_epochs", &C::num_train_epochs, "Passes over the data",
+           {.low = 0, .high = 1e9, .low_excluded = true}),
     option(kLength, "max_steps", &C::max_steps,
-           "Optimizer steps; when positive it wins over `num_train_epochs`", at_least(-1)),
+           "Optimizer steps; when positive it wins over `num_train_epochs`", count_from(-1)),
     option(kLength, "per_device_train_batch_size", &C::per_device_train_batch_size,
-           "Rows in a batch", at_least(1)),
+           "Rows in a batch", count_from(1)),
     option(kLength, "gradient_accumulation_steps", &C::gradient_accumulation_steps,
            "Batches in an optimizer step; the loss is the mean over all their target tokens",
-           at_least(1)),
+           count_from(1)),
     option(kLength, "seed", &C::seed, "Of dropout, new adapters and random weights", at_least(0)),
     option(kLength, "data_seed", &C::data_seed, "Of the order of the rows; null: `seed`",
            at_least(0)),
@@ -87,7 +90,7 @@ constexpr Option kApplied[] = {
 
     option(kLora, "use_peft", &C::use_peft,
            "Train an adapter; any applied `lora_*` key turns it on by itself"),
-    option(kLora, "lora_r", &C::lora_r, "Rank", at_least(1)),
+    option(kLora, "lora_r", &C::lora_r, "Rank", count_from(1)),
     alias("r", "lora_r"),
     option(kLora, "lora_alpha", &C::lora_alpha, "The adapter is scaled by `lora_alpha / lora_r`",
            at_least(1)),
@@ -102,13 +105,14 @@ constexpr Option kApplied[] = {
            "part of the base model's"),
 
     option(kRecords, "logging_steps", &C::logging_steps,
-           "Steps between progress lines; below 1: that part of the run", above(0)),
+           "Steps between progress lines, which are also the rows of `metrics.jsonl`; below 1: that part "
+           "of the run", above(0)),
     option(kRecords, "save_strategy", &C::save_strategy,
            "When to write checkpoints besides the final result"),
     option(kRecords, "save_steps", &C::save_steps,
            "Steps between checkpoints; below 1: that part of the run", above(0)),
     option(kRecords, "save_total_limit", &C::save_total_limit,
-           "Checkpoints to keep, the oldest go first; null keeps all", at_least(1)),
+           "Checkpoints to keep, the oldest go first; null keeps all", count_from(1)),
 
     option(kDevice, "device", &C::device,
            "Number or part of the name of a Vulkan device, or `cpu`; null: the first discrete GPU, "

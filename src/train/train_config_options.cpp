@@ -5,27 +5,13 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/nearest.h"
 
 namespace lemnos::train {
 namespace {
 
 std::array<std::span<const Option>, 3> tables() {
   return {applied_options(), noted_options(), refused_options()};
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1, 0));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i)
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replace});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
 }
 
 }  // namespace
@@ -53,19 +39,10 @@ const Option* find_option(std::string_view key) {
 }
 
 std::string_view nearest_key(std::string_view key) {
-  constexpr size_t kShortestToGuess = 3;
-  const size_t farthest = std::min<size_t>(3, std::max<size_t>(1, key.size() / 3));
   for (std::span<const Option> table : tables()) {
-    size_t best = farthest + 1;
-    std::string_view nearest;
-    for (const Option& option : table) {
-      if (option.key.size() < kShortestToGuess) continue;
-      const size_t distance = edit_distance(key, option.key);
-      if (distance >= best) continue;
-      best = distance;
-      nearest = option.key;
-    }
-    if (!nearest.empty()) return nearest;
+    std::vector<std::string_view> keys;
+    for (const Option& option : table) keys.push_back(option.key);
+    if (const std::string_view nearest = nearest_word(key, keys); !nearest.empty()) return nearest;
   }
   return {};
 }

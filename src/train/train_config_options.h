@@ -70,6 +70,8 @@ std::string type_text(const Option& option);
 /// The value in force, as JSON; of an applied option.
 Json value_of(const TrainConfig& config, const Option& option);
 
+/// The applied options with their defaults, as `lemnos train --help` lists them.
+std::string options_help();
 /// The whole of docs/options.md.
 std::string options_markdown();
 

@@ -14,7 +14,7 @@ constexpr std::string_view kLossAndOptimizer = "Loss and optimizer";
 constexpr std::string_view kLora = "LoRA";
 constexpr std::string_view kSeveralDevicesAndTheHub = "Several devices and the Hub";
 
-constexpr std::string_view kRevision = "write `model_name_or_path: org/name@revision`";
+constexpr std::string_view kRevision = "download the revision and give its folder as `model_name_or_path`";
 constexpr std::string_view kNoChat = "chat data is not there yet";
 constexpr std::string_view kNoQuantised = "quantised bases are not there yet";
 constexpr std::string_view kLocalFiles = "data sets are local files";
@@ -32,8 +32,8 @@ constexpr Option kRefused[] = {
     refused(kModel, "model_revision", "main", kRevision),
     refused(kModel, "revision", "main", kRevision),
     refused(kModel, "model_init_kwargs", "", "the model is what its `config.json` says"),
-    refused(kModel, "router_aux_loss_coef", "",
-            "the model's own coefficient is used; another one is not there yet"),
+    refused(kModel, "router_aux_loss_coef", "0",
+            "the router's auxiliary loss is not there yet"),
     refused(kModel, "chat_template_path", "", kNoChat),
     refused(kModel, "load_in_8bit", "false", kNoQuantised),
     refused(kModel, "load_in_4bit", "false", kNoQuantised),

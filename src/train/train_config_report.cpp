@@ -42,6 +42,18 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+/// "a number, at least 0"
+std::string values_text(const Option& option) {
+  const std::string range = option.range.text();
+  return type_text(option) + (range.empty() ? "" : ", " + range);
+}
+
+std::string without_backticks(std::string_view text) {
+  std::string out(text);
+  std::erase(out, '`');
+  return out;
+}
+
 std::string heading(std::string_view group, const char* columns, const char* line) {
   return format("\n### {}\n\n{}\n{}\n", group, columns, line);
 }
@@ -56,9 +68,8 @@ std::string applied_section() {
       out +=
           heading(option.group, "| key | type | default | meaning |", "| --- | --- | --- | --- |");
     group = option.group;
-    const std::string range = option.range.text();
-    out += format("| `{}`{} | {}{} | `{}` | {} |\n", option.key, aliases_text(option),
-                  cell(type_text(option)), range.empty() ? "" : ", " + range,
+    out += format("| `{}`{} | {} | `{}` | {} |\n", option.key, aliases_text(option),
+                  cell(values_text(option)),
                   value_of(defaults, option).dump(), cell(option.text));
   }
   return out;
@@ -108,6 +119,21 @@ Json to_json(const TrainConfig& config) {
     without_effect.push_back(
         Json::Object{{"key", item.key}, {"value", item.value}, {"reason", item.reason}});
   return Json::Object{{"options", options}, {"without_effect", without_effect}};
+}
+
+std::string options_help() {
+  const TrainConfig defaults;
+  std::string out = "Training options, also keys of the YAML file (learning_rate: 2e-4):\n";
+  std::string_view group;
+  for (const Option& option : applied_options()) {
+    if (!option.alias_of.empty()) continue;
+    if (option.group != group) out += format("\n{}:\n", option.group);
+    group = option.group;
+    out += format("  {} ({}; default: {})\n      {}\n", flag_name(option.key), values_text(option),
+                  value_of(defaults, option).dump(), without_backticks(option.text));
+  }
+  return out + "\nOther keys of TRL, Transformers and PEFT are known too: docs/options.md says which have no effect here "
+               "and which are refused.";
 }
 
 std::string options_markdown() {

@@ -6,11 +6,10 @@
 namespace lemnos::train {
 namespace {
 
-/// "run.yaml:3: lora_r", or the key alone when it was not given.
+/// As it was given, or the key alone when it was not.
 std::string named(const TrainConfig& config, std::string_view key) {
   const auto given = config.given.find(key);
-  return given == config.given.end() ? std::string(key)
-                                     : format("{}: {}", given->second.place, key);
+  return given == config.given.end() ? std::string(key) : named(given->second, key);
 }
 
 bool is_given(const TrainConfig& config, std::string_view key) {
@@ -21,28 +20,49 @@ void imply(TrainConfig& config, const char* key, std::string_view by) {
   config.given[key] = {SettingSource::implied, std::string(by)};
 }
 
+/// Of two options that contradict each other a flag wins over the file: then `loser` is as if it had
+/// not been given.
+bool overrules(TrainConfig& config, std::string_view winner, std::string_view loser) {
+  const auto source = [&](std::string_view key) {
+    const auto given = config.given.find(key);
+    return given == config.given.end() ? SettingSource::implied : given->second.source;
+  };
+  if (source(winner) != SettingSource::flag || source(loser) != SettingSource::file) return false;
+  config.notes.push_back(format("{} has no effect: {} is given on the command line", named(config, loser), flag_name(winner)));
+  reset(config, *find_option(loser));
+  return true;
+}
+
+bool one_overrules(TrainConfig& config, std::string_view a, std::string_view b) {
+  return overrules(config, a, b) || overrules(config, b, a);
+}
+
 void resolve_peft(TrainConfig& config) {
-  if (is_given(config, "lora_r") && config.lora_parameter_budget)
+  if (is_given(config, "lora_r") && config.lora_parameter_budget &&
+      !one_overrules(config, "lora_r", "lora_parameter_budget"))
     fail(ErrorKind::usage, "{} and {} exclude each other: the budget chooses the rank",
          named(config, "lora_r"), named(config, "lora_parameter_budget"));
   for (const Option& option : applied_options()) {
     if (!option.key.starts_with("lora_") || !is_given(config, option.key)) continue;
-    if (is_given(config, "use_peft") && !config.use_peft)
-      fail(ErrorKind::usage, "{} asks for an adapter and {} is false; remove one of them",
-           named(config, option.key), named(config, "use_peft"));
+    if (is_given(config, "use_peft") && !config.use_peft) {
+      if (overrules(config, "use_peft", option.key)) continue;
+      if (!overrules(config, option.key, "use_peft"))
+        fail(ErrorKind::usage, "{} asks for an adapter and {} is false; remove one of them",
+             named(config, option.key), named(config, "use_peft"));
+    }
     if (!config.use_peft) imply(config, "use_peft", option.key);
     config.use_peft = true;
   }
 }
 
-void check_warmup(const TrainConfig& config) {
-  if (config.warmup_steps > 0 && config.warmup_ratio > 0)
+void resolve_warmup(TrainConfig& config) {
+  if (config.warmup_steps > 0 && config.warmup_ratio > 0 && !one_overrules(config, "warmup_steps", "warmup_ratio"))
     fail(ErrorKind::usage, "{} and {} say the same thing twice; give one",
          named(config, "warmup_steps"), named(config, "warmup_ratio"));
   const bool warms_up = config.warmup_steps > 0 || config.warmup_ratio > 0;
-  if (warms_up && config.lr_scheduler_type == LrSchedulerType::constant)
-    fail(ErrorKind::usage, "{}: the schedule \"constant\" has no warmup; use constant_with_warmup",
-         named(config, config.warmup_steps > 0 ? "warmup_steps" : "warmup_ratio"));
+  const char* const key = config.warmup_steps > 0 ? "warmup_steps" : "warmup_ratio";
+  if (warms_up && config.lr_scheduler_type == LrSchedulerType::constant && !overrules(config, "lr_scheduler_type", key))
+    fail(ErrorKind::usage, "{}: the schedule \"constant\" has no warmup; use constant_with_warmup", named(config, key));
 }
 
 void check_whole_steps(const TrainConfig& config, std::string_view key, double value) {
@@ -68,7 +88,8 @@ void resolve_length(TrainConfig& config) {
 
 void resolve_device(TrainConfig& config) {
   if (!config.use_cpu) return;
-  if (config.device && *config.device != "cpu")
+  if (config.device && *config.device != "cpu" && overrules(config, "device", "use_cpu")) return;
+  if (config.device && *config.device != "cpu" && !overrules(config, "use_cpu", "device"))
     fail(ErrorKind::usage, "{} is true and {} is \"{}\"; give one", named(config, "use_cpu"),
          named(config, "device"), *config.device);
   if (!config.device) imply(config, "device", "use_cpu");
@@ -86,7 +107,7 @@ void resolve_resume(TrainConfig& config) {
 
 void resolve(TrainConfig& config) {
   resolve_peft(config);
-  check_warmup(config);
+  resolve_warmup(config);
   resolve_length(config);
   resolve_device(config);
   resolve_resume(config);

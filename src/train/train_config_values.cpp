@@ -188,8 +188,8 @@ template <typename T>
 void check_range(const Option& option, const Setting& setting, const T& value) {
   if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>)
     if (!option.range.contains(static_cast<double>(value)))
-      fail(ErrorKind::usage, "{}: {} is {}, expected {}", setting.place.place, option.key,
-           setting.value.text, option.range.text());
+      fail(ErrorKind::usage, "{} is {}, expected {}", named(setting.place, option.key), setting.value.text,
+           option.range.text());
 }
 
 /// Null, and "auto" where only a number could stand.
@@ -204,6 +204,8 @@ template <typename Stored>
 void store(Stored& target, const Option& option, const Setting& setting) {
   using T = typename Unwrapped<Stored>::Type;
   constexpr bool kOptional = Unwrapped<Stored>::optional;
+  if (setting.value.absent && !std::is_same_v<T, bool> && option.key != "resume_from_checkpoint")
+    fail(ErrorKind::usage, "{} needs a value, {}", setting.place.place, type_name<T>());
   if constexpr (kOptional)
     if (means_default<T>(setting.value)) {
       target = std::nullopt;
@@ -212,7 +214,7 @@ void store(Stored& target, const Option& option, const Setting& setting) {
   std::optional<T> value;
   if (setting.value.kind != RawValue::Kind::null) value = read<T>(setting.value);
   if (!value)
-    fail(ErrorKind::usage, "{}: {} is {}, expected {}{}", setting.place.place, option.key,
+    fail(ErrorKind::usage, "{} is {}, expected {}{}", named(setting.place, option.key),
          setting.value.kind == RawValue::Kind::null ? "null" : '"' + setting.value.text + '"',
          type_name<T>(), kOptional ? " or null" : "");
   check_range(option, setting, *value);
@@ -266,19 +268,29 @@ T member_type(T TrainConfig::*);
 
 }  // namespace
 
+std::string named(const SettingPlace& place, std::string_view key) {
+  return place.source == SettingSource::flag ? place.place : format("{}: {}", place.place, key);
+}
+
 Setting setting_of(const FlagSetting& flag) {
   Setting setting{flag.key, {}, {SettingSource::flag, flag_name(flag.key)}};
   RawValue& value = setting.value;
   value.items = flag.values;
   value.kind = flag.values.size() > 1 ? RawValue::Kind::list : RawValue::Kind::scalar;
   for (const std::string& item : flag.values) value.text += (value.text.empty() ? "" : " ") + item;
-  if (flag.values.empty()) value.text = "true";
+  value.absent = flag.values.empty();
+  if (value.absent) value.text = "true";
   if (value.text == "null" || value.text == "None") value = {};
   return setting;
 }
 
 void assign(TrainConfig& config, const Option& option, const Setting& setting) {
   with_member(option, [&](auto member) { store(config.*member, option, setting); });
+}
+
+void reset(TrainConfig& config, const Option& option) {
+  with_member(option, [&](auto member) { config.*member = TrainConfig().*member; });
+  config.given.erase(config.given.find(option.key));
 }
 
 bool is_harmless(const Option& option, const RawValue& value) {

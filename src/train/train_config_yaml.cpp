@@ -10,6 +10,18 @@ std::string place_of(std::string_view source, const YAML::Mark& mark) {
   return mark.is_null() ? std::string(source) : format("{}:{}", source, mark.line + 1);
 }
 
+/// The parser's terse sentences for the mistakes people make, in other words.
+std::string_view what_is_wrong(const std::string& message) {
+  constexpr std::pair<std::string_view, std::string_view> kSaid[] = {
+      {"illegal map value", "a colon where none can stand; quote a value that holds \": \", or check the indentation"},
+      {"end of sequence flow not found", "a \"[\" has no \"]\""},
+      {"end of map flow not found", "a \"{\" has no \"}\""},
+      {"illegal tab when looking for indentation", "a tab before a key; indent with spaces"}};
+  for (const auto& [text, meaning] : kSaid)
+    if (message == text) return meaning;
+  return message;
+}
+
 bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 
 /// Python's None is a string to YAML and never meant as one.
@@ -59,10 +71,13 @@ std::vector<Setting> settings_of(const YAML::Node& root, std::string_view source
 }  // namespace
 
 std::vector<Setting> read_yaml_settings(std::string_view yaml, std::string_view source) {
+  if (yaml.find('\0') != std::string_view::npos) fail(ErrorKind::usage, "{} is not a text file; expected YAML", source);
   try {
     return settings_of(load_only_document(std::string(yaml), source), source);
   } catch (const YAML::Exception& error) {
-    fail(ErrorKind::usage, "{}: not valid YAML: {}", place_of(source, error.mark), error.msg);
+    if (error.mark.is_null()) fail(ErrorKind::usage, "{}: not valid YAML: {}", source, what_is_wrong(error.msg));
+    fail(ErrorKind::usage, "{}: not valid YAML at column {}: {}", place_of(source, error.mark), error.mark.column + 1,
+         what_is_wrong(error.msg));
   }
 }
 

@@ -55,10 +55,9 @@ Json state_json(const TrainerState& state) {
   return out;
 }
 
-TrainerState parse_state(const std::filesystem::path& file) {
-  const Json json = Json::parse(read_file(file), file.string());
+TrainerState parse_state(const Json& json) {
   if (json.at("format").as_integer() != kFormat)
-    fail(ErrorKind::unsupported, "{}: format {}, this program reads {}", file.string(), json.at("format").as_integer(), kFormat);
+    fail(ErrorKind::unsupported, "format {}, this program reads {}", json.at("format").as_integer(), kFormat);
   TrainerState state;
   state.global_step = json.at("global_step").as_integer();
   state.epoch = json.at("epoch").as_number();
@@ -83,6 +82,12 @@ void refuse_changed_settings(const std::filesystem::path& checkpoint, const Json
          checkpoint.string(), changed);
 }
 
+}  // namespace
+
+std::filesystem::path checkpoint_folder(const std::filesystem::path& run_folder, int64_t step) {
+  return run_folder / format("checkpoint-{}", step);
+}
+
 std::optional<int64_t> step_of(const std::filesystem::path& folder) {
   const std::string name = folder.filename().string();
   constexpr std::string_view kPrefix = "checkpoint-";
@@ -94,7 +99,15 @@ std::optional<int64_t> step_of(const std::filesystem::path& folder) {
   return step;
 }
 
-/// (step, folder) of complete checkpoints, ascending.
+void save_checkpoint(const std::filesystem::path& run_folder, Engine& engine, const RunIdentity& identity,
+                     const TrainerState& state) {
+  AtomicDir folder(checkpoint_folder(run_folder, state.global_step));
+  write_model_files(folder.stage(), engine, identity);
+  write_moments(folder.stage(), engine);
+  write_file_atomic(folder.stage() / "trainer_state.json", state_json(state).dump(2) + "\n");
+  folder.commit();
+}
+
 std::vector<std::pair<int64_t, std::filesystem::path>> complete_checkpoints(const std::filesystem::path& run_folder) {
   std::vector<std::pair<int64_t, std::filesystem::path>> found;
   std::error_code absent;
@@ -110,21 +123,6 @@ std::vector<std::pair<int64_t, std::filesystem::path>> complete_checkpoints(cons
   return found;
 }
 
-}  // namespace
-
-std::filesystem::path checkpoint_folder(const std::filesystem::path& run_folder, int64_t step) {
-  return run_folder / format("checkpoint-{}", step);
-}
-
-void save_checkpoint(const std::filesystem::path& run_folder, Engine& engine, const RunIdentity& identity,
-                     const TrainerState& state) {
-  AtomicDir folder(checkpoint_folder(run_folder, state.global_step));
-  write_model_files(folder.stage(), engine, identity);
-  write_moments(folder.stage(), engine);
-  write_file_atomic(folder.stage() / "trainer_state.json", state_json(state).dump(2) + "\n");
-  folder.commit();
-}
-
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& run_folder) {
   std::error_code absent;
   std::vector<std::filesystem::path> names;
@@ -136,29 +134,27 @@ std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::pa
   return found.back().second;
 }
 
-TrainerState load_checkpoint(const std::filesystem::path& checkpoint, Engine& engine, const RunIdentity& identity,
-                             const Json& settings) {
+TrainerState read_state(const std::filesystem::path& checkpoint) {
+  const std::filesystem::path file = checkpoint / "trainer_state.json";
+  const Json json = Json::parse(read_file(file), file.string());
+  return in_place(file.string(), [&] { return parse_state(json); });
+}
+
+TrainerState read_state_to_resume(const std::filesystem::path& checkpoint, const Json& settings) {
   if (!is_complete(checkpoint))
     fail(ErrorKind::corrupt_input, "{} is not a complete checkpoint of this program", checkpoint.string());
   verify_complete(checkpoint);
-  TrainerState state = parse_state(checkpoint / "trainer_state.json");
+  TrainerState state = read_state(checkpoint);
   refuse_changed_settings(checkpoint, state.settings, settings);
+  return state;
+}
+
+void load_checkpoint(const std::filesystem::path& checkpoint, Engine& engine, const RunIdentity& identity) {
   if (identity.adapter)
     load_adapter(engine.storage(), engine.graph(), Checkpoint::open_adapter(checkpoint));
   else
     load_weights(engine.storage(), engine.graph(), identity.model, Checkpoint::open(checkpoint));
   read_moments(checkpoint, engine);
-  return state;
-}
-
-void rotate_checkpoints(const std::filesystem::path& run_folder, int64_t keep, int64_t newest) {
-  auto found = complete_checkpoints(run_folder);
-  // Steps beyond the newest belong to another run that used this folder; they are left alone.
-  std::erase_if(found, [&](const auto& entry) { return entry.first > newest; });
-  for (size_t i = 0; i + static_cast<size_t>(keep) < found.size(); ++i) {
-    with_io_errors([&] { std::filesystem::remove_all(found[i].second); });
-    log_debug("removed {}", found[i].second.string());
-  }
 }
 
 }  // namespace lemnos::train

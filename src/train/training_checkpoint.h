@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "train/run_files.h"
@@ -24,20 +26,29 @@ struct TrainerState {
 
 /// "checkpoint-<step>" inside the run's folder.
 std::filesystem::path checkpoint_folder(const std::filesystem::path& run_folder, int64_t step);
+/// The step of a folder so named, nothing for other names.
+std::optional<int64_t> step_of(const std::filesystem::path& folder);
 
 /// Writes a complete checkpoint or nothing: model files, optimizer.safetensors (moments) and
 /// trainer_state.json, through AtomicDir. An existing checkpoint of that step is replaced.
 void save_checkpoint(const std::filesystem::path& run_folder, Engine& engine, const RunIdentity& identity,
                      const TrainerState& state);
 
-/// The newest complete checkpoint, or nothing. Incomplete ones are passed over with a note in the log.
+/// (step, folder) of the complete checkpoints in a run's folder, ascending. Incomplete ones are passed
+/// over with a note in the log.
+std::vector<std::pair<int64_t, std::filesystem::path>> complete_checkpoints(const std::filesystem::path& run_folder);
+
+/// The newest complete checkpoint, or nothing.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& run_folder);
 
-/// Restores weights and moments; returns the rest. Error{usage} naming each setting that differs.
-TrainerState load_checkpoint(const std::filesystem::path& checkpoint, Engine& engine, const RunIdentity& identity,
-                             const Json& settings);
+/// Everything but weights and moments. Error{corrupt_input} naming file and key.
+TrainerState read_state(const std::filesystem::path& checkpoint);
 
-/// Removes the oldest complete checkpoints of this run's folder beyond `keep`, never `newest`.
-void rotate_checkpoints(const std::filesystem::path& run_folder, int64_t keep, int64_t newest);
+/// The same of a checkpoint to resume from: Error{corrupt_input} unless it is complete and as it was
+/// written, Error{usage} naming each setting that is not as in `settings`.
+TrainerState read_state_to_resume(const std::filesystem::path& checkpoint, const Json& settings);
+
+/// Puts weights and moments back.
+void load_checkpoint(const std::filesystem::path& checkpoint, Engine& engine, const RunIdentity& identity);
 
 }  // namespace lemnos::train

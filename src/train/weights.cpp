@@ -134,18 +134,24 @@ std::map<std::string, DType> stored_dtypes(const ModelConfig& config, const std:
   return dtypes;
 }
 
-void load_weights(Storage& storage, const Graph& graph, const ModelConfig& config, const Checkpoint& checkpoint) {
+void check_weights(const ModelConfig& config, const std::vector<Value>& parameters, const Checkpoint& checkpoint) {
   NameCheck names(checkpoint);
-  std::vector<std::pair<const Value*, DiskSlice>> slices;
-  for (const Value* value : base_parameters(graph))
-    for (DiskSlice& slice : disk_layout(config, value->name, value->type.shape))
-      if (names.want(slice.name, slice.shape) != nullptr) slices.emplace_back(value, std::move(slice));
+  for (const Value& value : parameters)
+    for (const DiskSlice& slice : disk_layout(config, value.name, value.type.shape)) names.want(slice.name, slice.shape);
   names.finish([&](std::string_view name) {
     return is_known_buffer(name) || (config.tie_word_embeddings && name == "lm_head.weight") ||
            (config.family->ignorable != nullptr && config.family->ignorable(name));
   });
   check_tied_head(config, checkpoint);
-  for (const auto& [value, slice] : slices) upload(storage, *value, checkpoint.view(slice.name), slice.first_element);
+}
+
+void load_weights(Storage& storage, const Graph& graph, const ModelConfig& config, const Checkpoint& checkpoint) {
+  std::vector<Value> parameters;
+  for (const Value* value : base_parameters(graph)) parameters.push_back(*value);
+  check_weights(config, parameters, checkpoint);
+  for (const Value& value : parameters)
+    for (const DiskSlice& slice : disk_layout(config, value.name, value.type.shape))
+      upload(storage, value, checkpoint.view(slice.name), slice.first_element);
 }
 
 void load_adapter(Storage& storage, const Graph& graph, const Checkpoint& adapter) {

@@ -17,9 +17,12 @@ namespace lemnos {
 std::map<std::string, DType> stored_dtypes(const ModelConfig& config, const std::vector<Value>& parameters,
                                            const Checkpoint& checkpoint);
 
-/// Fills every base parameter of `graph` from a checkpoint. Names must match both ways: what is
-/// missing, or left over and not ignorable, is one Error{corrupt_input} that lists it. A tied head
-/// that is stored too must equal the embedding.
+/// Names must match both ways: what is missing, or left over and not ignorable, is one
+/// Error{corrupt_input} that lists it. Shapes must be the config's; a tied head that is stored too must
+/// equal the embedding.
+void check_weights(const ModelConfig& config, const std::vector<Value>& parameters, const Checkpoint& checkpoint);
+
+/// Fills every base parameter of `graph` from a checkpoint, after check_weights.
 void load_weights(Storage& storage, const Graph& graph, const ModelConfig& config, const Checkpoint& checkpoint);
 
 /// Fills the adapter's parameters from adapter_model.safetensors, names matching both ways.

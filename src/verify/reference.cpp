@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "io/file.h"
+#include "io/folder_kind.h"
 #include "io/hf_config.h"
 #include "io/tensor_codec.h"
 
@@ -119,6 +119,7 @@ std::vector<std::string> Reference::names(const std::string& prefix) const {
 }
 
 Reference open_reference(const std::filesystem::path& folder) {
+  require_folder(folder, kReferenceFolder);
   Reference reference{.folder = folder, .tensors = SafetensorsFile::open(folder / "tensors.safetensors")};
   ConfigReader reader = ConfigReader::open(folder / "reference.json");
   read_facts(reference, reader);

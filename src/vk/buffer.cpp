@@ -36,15 +36,10 @@ uint32_t choose_type(const DeviceHandles& handles, uint32_t allowed, MemoryKind 
 
 [[noreturn]] void fail_memory(const DeviceHandles& handles, uint64_t bytes,
                               std::string_view purpose) {
-  constexpr double kMiB = 1024.0 * 1024.0;
-  fail(
-      ErrorKind::out_of_memory,
-      "out of device memory: {} needs {:.1f} MiB ({} bytes); \"{}\" has {:.0f} MiB, at most {:.0f} "
-      "MiB in one piece, and {:.1f} MiB are in use by this program",
-      purpose, static_cast<double>(bytes) / kMiB, bytes, handles.info.name,
-      static_cast<double>(handles.info.memory_bytes) / kMiB,
-      static_cast<double>(handles.info.max_allocation_bytes) / kMiB,
-      static_cast<double>(handles.use.allocated) / kMiB);
+  fail(ErrorKind::out_of_memory,
+       "out of device memory: {} needs {}; \"{}\" has {}, at most {} in one piece, and {} are in use by this program",
+       purpose, byte_text(bytes), handles.info.name, byte_text(handles.info.memory_bytes),
+       byte_text(handles.info.max_allocation_bytes), byte_text(handles.use.allocated));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #pragma once
 // Private to src/vk: the Vulkan types behind the public headers.
 
-#include <vulkan/vulkan.h>
-
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "base/error.h"
 #include "vk/device.h"
+#include "vk/functions.h"
 
 namespace lemnos::vk {
 

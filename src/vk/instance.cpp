@@ -110,6 +110,7 @@ std::vector<std::string> ValidationLog::messages() const {
 }
 
 Instance::Instance(bool validation) {
+  load_vulkan();
   if (validation && !validation_installed()) {
     log_warning("the Vulkan validation layer is not installed (vulkan-validationlayers)");
     validation = false;

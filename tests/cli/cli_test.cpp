@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -27,9 +28,9 @@ Outcome lemnos(const ToyFolder& toy, const std::vector<std::string>& arguments) 
   return {code, program.out(), program.err()};
 }
 
-void expect(const Outcome& outcome, int code, std::initializer_list<const char*> parts) {
+void expect(const Outcome& outcome, int code, std::initializer_list<std::string> parts) {
   EXPECT_EQ(outcome.code, code) << outcome.err;
-  for (const char* part : parts)
+  for (const std::string& part : parts)
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " is not in: " << outcome.err;
 }
 
@@ -65,9 +66,20 @@ TEST(Cli, HelpAndVersionGoToStdout) {
 TEST(Cli, MistakesHaveTheirExitCodes) {
   const ToyFolder toy;
   const std::string recipe = write_recipe(toy);
-  expect(lemnos(toy, {}), 2, {"--help"});
-  expect(lemnos(toy, {"trian"}), 2, {"\"trian\" is not a command", "train"});
-  expect(lemnos(toy, {"inspect", toy.base().string(), "--modulse"}), 2, {"--modulse"});
+  expect(lemnos(toy, {"trian"}), 2, {"\"trian\" is not a command, did you mean train?", "generate"});
+  expect(lemnos(toy, {"inspect", toy.base().string(), "--modulse"}), 2, {"--modulse is not an option of `lemnos inspect`; did you mean --modules?"});
+  expect(lemnos(toy, {"bench", "c.json", "--frobnicate=3"}), 2, {"--frobnicate is not an option", "`lemnos bench --help`"});
+  expect(lemnos(toy, {"--device", "cpu", "devices"}), 2, {"--device", "come after it"});
+  expect(lemnos(toy, {"generate", toy.base().string(), "--prompt"}), 2, {"--prompt needs a value"});
+  expect(lemnos(toy, {"inspect", ""}), 2, {"MODEL is empty"});
+  expect(lemnos(toy, {"train", "-c", ""}), 2, {"--config is empty"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--pad-to-multiple-of", "9000000000000000000"})), 2, {"at most 1000000000"});
+  expect(lemnos(toy, {"plan", "-c", recipe, "--per-device-train-batch-size", "999999999"}), 3, {"per_device_train_batch_size"});
+  expect(lemnos(toy, {"inspect", "a", "b"}), 2, {"more than one MODEL"});
+  expect(lemnos(toy, {"train", "-c", "a", "-c", "b"}), 2, {"--config is given more than once"});
+  expect(lemnos(toy, {"train", recipe}), 2, {"did you mean -c " + recipe});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--max-steps"})), 2, {"--max-steps needs a value, an integer"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--max-steps", "2", "-o", "out"})), 2, {"\"-o\" is not an option"});
   expect(lemnos(toy, train_command(recipe, toy / "run", {"--learning-rat", "1"})), 2, {"--learning-rat is not", "did you mean --learning-rate"});
   expect(lemnos(toy, train_command(recipe, toy / "run", {"--learning-rate", "fast"})), 2, {"learning", "fast"});
   expect(lemnos(toy, train_command(recipe, toy / "run", {"--model-name-or-path", (toy / "nowhere").string()})), 5, {"nowhere"});
@@ -78,8 +90,79 @@ TEST(Cli, MistakesHaveTheirExitCodes) {
   EXPECT_FALSE(fs::exists(toy / "run")) << "a run that cannot start leaves nothing";
 }
 
+TEST(Cli, WithoutACommandTheyAreListedOnStderr) {
+  const ToyFolder toy;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"--json"}}) {
+    const Outcome outcome = lemnos(toy, words);
+    expect(outcome, 2, {"no command is given", "train     Full training", "inspect", "not there yet: ", "eval"});
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(Cli, CommandsThatAreNotThereYetSaySo) {
+  const ToyFolder toy;
+  expect(lemnos(toy, {"merge", "a", "--adapter", "b"}), 3, {"`lemnos merge` is not there yet"});
+  EXPECT_NE(lemnos(toy, {"eval", "--help"}).out.find("This command is not there yet."), std::string::npos);
+  const std::string help = lemnos(toy, {"--help"}).out;
+  EXPECT_LT(help.find("train"), help.find("Not there yet"));
+  EXPECT_GT(help.find("unmerge"), help.find("Not there yet"));
+}
+
+TEST(Cli, HelpShowsDefaults) {
+  const ToyFolder toy;
+  EXPECT_NE(lemnos(toy, {"generate", "--help"}).out.find("(default: 128)"), std::string::npos);
+  const std::string help = lemnos(toy, {"train", "--help"}).out;
+  for (const char* part : {"--learning-rate (a number, at least 0; default: 2e-05)", "--max-steps", "--lora-r (an integer, at least 1 and at most 1000000000; default: 16)"})
+    EXPECT_NE(help.find(part), std::string::npos) << part << " in: " << help;
+}
+
+TEST(Cli, WrongPathsSayWhatIsThereAndWhatToGive) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy), base = toy.base().string(), folder = toy.base().parent_path().string();
+  fs::create_directories(toy / "adapter");
+  write_file_atomic(toy / "adapter/adapter_config.json", "{}");
+  const std::string adapter = (toy / "adapter").string();
+  expect(lemnos(toy, {"train", "-c", base}), 5, {"cannot read " + base + ": it is a folder"});
+  expect(lemnos(toy, {"train", "-c", (toy / "absent.yaml").string()}), 5, {"No such file or directory"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--dataset-name", base})), 5, {"holds no *.jsonl file"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--model-name-or-path", adapter})), 5, {"model_name_or_path: ", "PEFT adapter"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--model-name-or-path", "org/name"})), 5, {"hf download org/name"});
+  expect(lemnos(toy, train_command(recipe, toy / "run", {"--resume-from-checkpoint", base})), 5, {"not a checkpoint folder"});
+  expect(lemnos(toy, train_command(recipe, toy.rows())), 5, {"rows.jsonl is a file"});
+  expect(lemnos(toy, {"inspect", folder}), 5, {"there is one in " + base});
+  expect(lemnos(toy, {"inspect", adapter}), 5, {"PEFT adapter"});
+  expect(lemnos(toy, {"generate", adapter, "--prompt", "a"}), 5, {"PEFT adapter"});
+  expect(lemnos(toy, {"generate", base + "/config.json", "--prompt", "a"}), 5, {"give its folder, " + base});
+  expect(lemnos(toy, {"verify", base}), 5, {"no reference.json", "whole model"});
+  expect(lemnos(toy, {"bench", adapter}), 5, {"PEFT adapter"});
+  expect(lemnos(toy, {"bench", base, "--steps", "1", "--length", "16", "--device", "cpu"}), 0, {});
+  EXPECT_FALSE(fs::exists(toy / "run"));
+}
+
+TEST(Cli, OutputThatCannotBeWrittenIsAnError) {
+  const ToyFolder toy;
+  const std::string command = binary() + " inspect " + toy.base().string() + " > /dev/full 2> " + (toy / "stderr").string();
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_NE(read_file(toy / "stderr").find("standard output: No space left on device"), std::string::npos);
+}
+
+TEST(Cli, PlanSumsUpTheModules) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy);
+  const std::string plan = lemnos(toy, {"plan", "-c", recipe}).out;
+  EXPECT_NE(plan.find("q_proj, v_proj in 2 layers: 4 modules (r=4)"), std::string::npos) << plan;
+  EXPECT_NE(plan.find(" KiB"), std::string::npos) << plan;
+  EXPECT_EQ(plan.find("model.layers.0"), std::string::npos) << plan;
+  EXPECT_NE(lemnos(toy, {"plan", "-c", recipe, "--modules"}).out.find("  model.layers.1.self_attn.v_proj\n"), std::string::npos);
+}
+
 TEST(Cli, DamagedAndUnknownModelsAreNamed) {
   const ToyFolder toy;
+  Json shallow = train::toy_model_json();
+  shallow.set("num_hidden_layers", 1);
+  write_file_atomic(toy.base() / "config.json", shallow.dump());
+  expect(lemnos(toy, {"inspect", toy.base().string()}), 4, {"Left over (9)", "model.layers.1.mlp.down_proj.weight"});
   const fs::path weights = toy.base() / "model.safetensors";
   const std::string sound = read_file(weights);
   write_file_atomic(weights, sound.substr(0, sound.size() - 8));
@@ -96,12 +179,16 @@ TEST(Cli, DamagedAndUnknownModelsAreNamed) {
 TEST(Cli, JsonIsOneDocumentOnStdout) {
   const ToyFolder toy;
   const std::string recipe = write_recipe(toy);
-  const Outcome inspected = lemnos(toy, {"inspect", toy.base().string(), "--json"});
-  ASSERT_EQ(inspected.code, 0) << inspected.err;
-  EXPECT_EQ(Json::parse(inspected.out, "stdout").at("parameters").as_integer(), 5200);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"inspect", toy.base().string(), "--json"},
+                                                {"--json", "inspect", toy.base().string()}}) {
+    const Outcome inspected = lemnos(toy, words);
+    ASSERT_EQ(inspected.code, 0) << inspected.err;
+    EXPECT_EQ(Json::parse(inspected.out, "stdout").at("parameters").as_integer(), 5200);
+  }
   const Outcome planned = lemnos(toy, {"plan", "-c", recipe, "--json"});
   ASSERT_EQ(planned.code, 0) << planned.err;
   EXPECT_EQ(Json::parse(planned.out, "stdout").at("steps").as_integer(), 12);
+  EXPECT_EQ(Json::parse(planned.out, "stdout").at("rank").as_integer(), 4);
   const Outcome devices = lemnos(toy, {"devices", "--json"});
   ASSERT_EQ(devices.code, 0) << devices.err;
   Json::parse(devices.out, "stdout");

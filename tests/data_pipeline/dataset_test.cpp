@@ -54,12 +54,14 @@ TEST_F(DatasetFile, ReadsTheThreeKindsOfRows) {
 TEST_F(DatasetFile, WrongRowsAreNamedByFileAndLine) {
   const ErrorKind corrupt = ErrorKind::corrupt_input;
   const std::string good = "{\"text\":\"a\"}\n";
-  expect_error(good + "{\"text\":", corrupt, "rows.jsonl:2: the line: not valid JSON");
-  expect_error(good + "{\"text\":\"\xff\"}", corrupt, "rows.jsonl:2: the line: not valid JSON");
+  expect_error(good + "{\"text\":", corrupt, "rows.jsonl:2: not valid JSON");
+  expect_error(good + "{\"text\":\"\xff\"}", corrupt, "rows.jsonl:2: not valid JSON");
   expect_error(good + "{\"text\":\"\\ud800\"}", corrupt, "rows.jsonl:2");
   expect_error("{\"text\":3}", corrupt, "\"text\" is an integer, expected a string");
   expect_error("{\"text\":\"\"}", corrupt, "\"text\" is empty");
   expect_error("[1]", corrupt, "expected a JSON object");
+  expect_error("a\nb", corrupt, "A data file holds one JSON object per line");
+  expect_error("[1]", corrupt, "A data file holds one JSON object per line");
   expect_error("{}", corrupt, "found no key");
   expect_error("{\"body\":\"x\"}", corrupt, "found \"body\"");
   expect_error("{\"prompt\":\"x\"}", corrupt, "\"completion\" is missing");

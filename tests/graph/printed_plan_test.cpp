@@ -3,6 +3,7 @@
 // part of the review.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"

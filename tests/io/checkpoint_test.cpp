@@ -102,8 +102,10 @@ TEST(Checkpoint, RefusesTwoCompleteSetsOfWeights) {
   EXPECT_EQ(Checkpoint::open(folder.path()).notes().size(), 1u);
 }
 
-TEST(Checkpoint, PicklesAreRefusedWithAdvice) {
+TEST(Checkpoint, GgufAndPicklesAreRefusedWithAdvice) {
   const TempFolder folder;
+  write_text(folder / "model-q4.gguf", "x");
+  expect_error(ErrorKind::unsupported, {"model-q4.gguf", "safetensors"}, [&] { Checkpoint::open(folder.path()); });
   write_text(folder / "pytorch_model.bin", "x");
   expect_error(ErrorKind::unsupported, {"pytorch_model.bin", "save_pretrained"},
                [&] { Checkpoint::open(folder.path()); });

@@ -1,7 +1,9 @@
 // Whatever the bytes: a file opens and every tensor lies inside of it, or it is an Error that says so.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "base/json.h"
 #include "io/safetensors.h"

@@ -193,7 +193,7 @@ TEST(Safetensors, MissingFileIsAnIoError) {
   const TempFolder folder;
   expect_error(ErrorKind::io, {"nothing.safetensors", "No such file"},
                [&] { SafetensorsFile::open(folder / "nothing.safetensors"); });
-  expect_error(ErrorKind::io, {"not a file"}, [&] { SafetensorsFile::open(folder.path()); });
+  expect_error(ErrorKind::io, {"it is a folder, expected a file"}, [&] { SafetensorsFile::open(folder.path()); });
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Whatever config.json says: the model's outline follows from it, or it is an Error: corrupt, or unsupported.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "base/error.h"
 #include "models/model_builder.h"
 #include "support/property.h"

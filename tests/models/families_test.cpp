@@ -133,6 +133,18 @@ TEST(Families, HeadsMustDivide) {
   expect_refused(with(tiny("mixtral"), "num_experts_per_tok", 9), corrupt, "num_experts_per_tok");
 }
 
+/// torch.nn.Embedding(V, H, padding_idx): from -V to V - 1.
+TEST(Families, ANegativePaddingIdCountsFromTheEnd) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(read_model_config(with(tiny("llama"), "pad_token_id", -1), "config.json", &notes).pad_token_id, 39);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("row 39"), std::string::npos) << notes[0];
+  EXPECT_EQ(read_model_config(with(tiny("llama"), "pad_token_id", -40), "config.json").pad_token_id, 0);
+  EXPECT_EQ(read_model_config(with(tiny("llama"), "pad_token_id", nullptr), "config.json", &notes).pad_token_id, -1);
+  EXPECT_TRUE(notes.empty());
+  expect_refused(with(tiny("llama"), "pad_token_id", -41), ErrorKind::corrupt_input, "pad_token_id");
+}
+
 std::vector<int64_t> windows(const Json& json) {
   return read_model_config(json, "config.json").sliding_window;
 }

@@ -1,5 +1,7 @@
 #include "ops/elementwise/dropout.h"
 
+#include <algorithm>
+
 #include "ops/optim/step_params.h"
 #include "support/op_harness.h"
 

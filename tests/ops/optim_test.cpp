@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "ops/optim/adamw.h"
 #include "ops/optim/clip.h"
 #include "ops/optim/step_params.h"
@@ -165,6 +166,19 @@ TEST(Optim, AWindowStartsWithClearedSums) {
   EXPECT_EQ(run.get("grad/w").data, std::vector<double>(4, 0.0));
   EXPECT_EQ(run.get("loss_sum").data, std::vector<double>(2, 0.0));
   EXPECT_EQ(run.get("adam/m/w").data, (std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST(Optim, MoreParametersThanClippingSumsAreRefused) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId gradient = b.state("grad/w", {int64_t{1} << 20, 4097});
+  try {
+    ops::clip_gradients(b, {gradient}, b.input("step_f32", {kStepFloats}, DType::f32));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_NE(std::string(error.what()).find("4294967296 trainable parameters"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Optim, StepParamsAreRoundedOnce) {

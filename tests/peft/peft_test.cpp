@@ -51,6 +51,17 @@ TEST(Targets, SuffixesWholeNamesAndPatterns) {
   EXPECT_EQ(resolve({List{"v_proj", "q_proj"}})[0], q[0]) << "in the model's order";
 }
 
+TEST(Targets, AllLinearIsWrittenAsPeftSavesIt) {
+  const TargetModules all{std::string("all-linear")};
+  const std::vector<ModuleInfo> matched = resolve_targets(all, modules_of());
+  const TargetModules list = expanded(all, matched);
+  EXPECT_EQ(std::get<List>(list.spec), (List{"down_proj", "gate_proj", "k_proj", "o_proj", "q_proj", "up_proj", "v_proj"}));
+  EXPECT_EQ(resolve(list), names_of(matched));
+  const TargetModules pattern{std::string(".*q_proj")};
+  EXPECT_EQ(expanded(pattern, matched).spec, pattern.spec);
+  EXPECT_EQ(expanded({List{"v_proj", "q_proj"}}, matched).spec, (TargetModules{List{"v_proj", "q_proj"}}.spec));
+}
+
 TEST(Targets, WhatMatchesNothingOrTheWrongThingIsRefused) {
   expect_refused(ErrorKind::usage, {"c_attn", "q_proj"}, [] { resolve({List{"q_proj", "c_attn"}}); });
   expect_refused(ErrorKind::usage, {"proj"}, [] { resolve({List{"proj"}}); });

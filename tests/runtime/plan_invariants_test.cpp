@@ -2,6 +2,7 @@
 // recorded, never a bit of what is learned. (Resume = uninterrupted: tests/train/session_test.cpp.)
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/toy_engine.h"

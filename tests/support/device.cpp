@@ -24,9 +24,11 @@ struct Shared {
   vk::PipelineCache pipelines{*device};
 };
 
+std::unique_ptr<Shared> instance;
+
 Shared& shared() {
-  static Shared instance;
-  return instance;
+  if (!instance) instance = std::make_unique<Shared>();
+  return *instance;
 }
 
 bool no_device_is_allowed() {
@@ -38,6 +40,7 @@ bool no_device_is_allowed() {
 
 vk::Device& test_device() { return *shared().device; }
 vk::PipelineCache& test_pipelines() { return shared().pipelines; }
+void release_test_device() { instance.reset(); }
 
 void DeviceTest::SetUp() {
   try {

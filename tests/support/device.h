@@ -13,6 +13,8 @@ namespace lemnos::test {
 vk::Device& test_device();
 /// Pipelines of `test_device()`, compiled once per executable.
 vk::PipelineCache& test_pipelines();
+/// Before main returns: afterwards the validation layer may be gone.
+void release_test_device();
 
 /// Base of tests that need a device: they fail without one, or skip when LEMNOS_ALLOW_NO_DEVICE=1,
 /// and fail when the validation layer has found anything.

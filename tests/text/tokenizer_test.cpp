@@ -127,6 +127,21 @@ TEST(Tokenizer, VocabularySizesAndNames) {
   EXPECT_EQ(tokenizer.id_to_token(-1), std::nullopt);
 }
 
+TEST(Tokenizer, ErrorsNameTheFile) {
+  const auto error_of = [](const Json& json, const TokenizerSideFiles& files) -> std::string {
+    try {
+      Tokenizer::from_json(json, files);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of(parse("[]"), {}), "tokenizer.json: the JSON key \"model\" is missing");
+  TokenizerSideFiles files;
+  files.tokenizer_config = parse(R"({"eos_token": 3})");
+  EXPECT_EQ(error_of(small_tokenizer(), files).find("tokenizer_config.json"), 0u) << error_of(small_tokenizer(), files);
+}
+
 TEST(StreamDecoder, HandsOutWholeCharactersOnly) {
   const Tokenizer tokenizer = Tokenizer::from_json(small_tokenizer(
       R"({"decoder":{"type":"Sequence","decoders":[

@@ -1,6 +1,8 @@
 // Whole runs of a toy model: what stops and goes on must end in the same bits as what never stopped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "support/toy_run.h"
 #include "train/training_checkpoint.h"
@@ -90,17 +92,79 @@ TEST(Session, LoraWithDropoutResumesBitForBit) {
   EXPECT_EQ(read_adapter_config(toy / "whole/adapter_config.json").lora.r, 4);
 }
 
+std::vector<std::string> checkpoints_of(const fs::path& run_folder) {
+  std::vector<std::string> names;
+  for (const auto& [step, folder] : complete_checkpoints(run_folder)) names.push_back(folder.filename());
+  return names;
+}
+using Names = std::vector<std::string>;
+
 TEST(Session, RotationKeepsTheNewestAndWhatAnotherRunLeft) {
   const ToyFolder toy;
-  run(toy.config("first"), 1);
-  TrainConfig config = resuming(toy.config("second"), (toy / "first/checkpoint-1").string());
-  config.save_total_limit = 1;
+  run(toy.config("first"), 2);
+  TrainConfig other = toy.config("other");
+  other.seed = 7;
+  other.data_seed = 3;
+  run(other, 1);
+
+  // Begun elsewhere: nothing that lies in the folder is this run's.
   fs::create_directories(toy / "second");
+  fs::copy(toy / "other/checkpoint-1", toy / "second/checkpoint-1", fs::copy_options::recursive);
   fs::copy(toy / "first/checkpoint-1", toy / "second/checkpoint-1000", fs::copy_options::recursive);
+  TrainConfig config = resuming(toy.config("second"), (toy / "first/checkpoint-2").string());
+  config.save_total_limit = 1;
   run(config, 2);
-  EXPECT_TRUE(fs::exists(toy / "second/checkpoint-3"));
-  EXPECT_FALSE(fs::exists(toy / "second/checkpoint-2"));
-  EXPECT_TRUE(fs::exists(toy / "second/checkpoint-1000"));
+  EXPECT_EQ(checkpoints_of(toy / "second"), (Names{"checkpoint-1", "checkpoint-4", "checkpoint-1000"}));
+
+  // Gone on in its own folder: what this run wrote before goes, the other's stays.
+  config = resuming(config, (toy / "second/checkpoint-4").string());
+  EXPECT_EQ(run(config).steps, 6);
+  EXPECT_EQ(checkpoints_of(toy / "second"), (Names{"checkpoint-1", "checkpoint-6", "checkpoint-1000"}));
+}
+
+TEST(Session, AnotherRunsCheckpointIsNotReplaced) {
+  const ToyFolder toy;
+  run(toy.config("first"), 1);
+  TrainConfig other = toy.config("second");
+  other.seed = 7;
+  run(other, 3);
+  expect_error(ErrorKind::usage, {"checkpoint-2", "another run"},
+               resuming(toy.config("second"), (toy / "first/checkpoint-1").string()));
+  // A run that goes back in its own folder writes the same again.
+  TrainConfig back = resuming(other, (toy / "second/checkpoint-1").string());
+  EXPECT_EQ(run(back).steps, 6);
+
+  fs::create_directories(toy / "foreign/checkpoint-500");
+  write_file_atomic(toy / "foreign/checkpoint-500/trainer_state.json", "{}");
+  expect_error(ErrorKind::usage, {"checkpoint-500", "not written by this program"}, toy.config("foreign"));
+}
+
+TEST(Session, WrongFoldersAreFoundBeforeAnyWork) {
+  const ToyFolder toy;
+  // The data would be an error too: it is read later.
+  write_file_atomic(toy.rows(), "no JSON");
+  const auto config = [&](const std::string& output, const std::optional<std::string>& from) {
+    TrainConfig c = toy.config(output);
+    c.resume_from_checkpoint = from;
+    return c;
+  };
+  write_file_atomic(toy / "file", "");
+  expect_error(ErrorKind::io, {"output_dir", "file is a file"}, config("file", std::nullopt));
+  expect_error(ErrorKind::io, {"output_dir", "file is a file"}, config("file/below/it", std::nullopt));
+  expect_error(ErrorKind::io, {"cannot write into /proc"}, [&] { TrainConfig c = config("x", std::nullopt); c.output_dir = "/proc/run"; return c; }());
+  expect_error(ErrorKind::io, {"resume_from_checkpoint", "nowhere"}, config("run", (toy / "nowhere").string()));
+  expect_error(ErrorKind::io, {"resume_from_checkpoint", "a whole model"}, config("run", toy.base().string()));
+  expect_error(ErrorKind::io, {"rows.jsonl is a file"}, config("run", toy.rows().string()));
+  fs::create_directories(toy / "earlier/checkpoint-3");
+  write_file_atomic(toy / "earlier/checkpoint-3/trainer_state.json", "{}");
+  expect_error(ErrorKind::io, {"there is one in", "checkpoint-3"}, config("run", (toy / "earlier").string()));
+  EXPECT_FALSE(fs::exists(toy / "run"));
+  EXPECT_FALSE(fs::exists(toy / "file/below"));
+
+  write_file_atomic(toy.rows(), toy_rows());
+  expect_error(ErrorKind::corrupt_input, {"checkpoint-3 is not a complete checkpoint"},
+               config("run", (toy / "earlier/checkpoint-3").string()));
+  EXPECT_FALSE(fs::exists(toy / "run")) << "no device was opened, nothing was written";
 }
 
 TEST(Session, ExportLoadsAgainTiedAndWithPaddedVocabulary) {
@@ -140,7 +204,9 @@ TEST(Session, RowsThatNoTokenUsesKeepTheirBits) {
 TEST(Session, WeightsThatAreNoNumbersEndTheRunWithoutAResult) {
   ToyFolder toy;
   toy.poison("model.layers.1.mlp.up_proj.weight", std::nanf(""));
-  for (const TrainConfig& config : {toy.config("full"), toy.lora("lora")}) {
+  TrainConfig unclipped = toy.config("unclipped");
+  unclipped.max_grad_norm = 0;
+  for (const TrainConfig& config : {toy.config("full"), toy.lora("lora"), unclipped}) {
     expect_error(ErrorKind::usage, {"step 1", "not finite"}, config);
     for (const char* name : {"model.safetensors", "adapter_model.safetensors", "checkpoint-1"})
       EXPECT_FALSE(fs::exists(fs::path(config.output_dir) / name)) << name;
@@ -184,6 +250,53 @@ TEST(Session, BaseInBfloat16TrainsAsTheSameBaseInFloat32) {
   }
   EXPECT_LT(fs::file_size(narrow.base() / "model.safetensors"), fs::file_size(wide.base() / "model.safetensors"));
   EXPECT_TRUE(bytes(narrow / "run/adapter_model.safetensors") == bytes(wide / "run/adapter_model.safetensors"));
+}
+
+TEST(Session, AllLinearIsSavedAsAList) {
+  const ToyFolder toy;
+  TrainConfig config = toy.lora("run");
+  config.lora_target_modules = TargetModules{TargetModules::Kind::all_linear, {}, ""};
+  config.max_steps = 1;
+  config.save_strategy = SaveStrategy::no;
+  run(config);
+  const Json saved = Json::parse(bytes(toy / "run/adapter_config.json"), "adapter_config.json");
+  EXPECT_EQ(saved.at("target_modules").dump(), R"(["down_proj","gate_proj","k_proj","o_proj","q_proj","up_proj","v_proj"])");
+}
+
+TEST(Session, AModelBesideAConfigGivesTheTokenizerOnly) {
+  const ToyFolder toy;
+  TrainConfig config = toy.config("run");
+  config.init_from_config = toy.base().string();  // a folder stands for its config.json
+  expect_error(ErrorKind::io, {"tokenizer.json"}, config);
+  config.model_name_or_path.reset();
+  config.max_steps = 1;
+  config.learning_rate = 0;
+  run(config);
+  EXPECT_NE(floats_of(toy / "run", "lm_head.weight"), floats_of(toy.base(), "lm_head.weight"));
+}
+
+TEST(Session, WeightsThatDoNotFitAreFoundBeforeTheData) {
+  const ToyFolder toy;
+  write_file_atomic(toy.rows(), "no JSON");
+  Json config = toy_model_json();
+  config.set("num_hidden_layers", 1);
+  write_file_atomic(toy.base() / "config.json", config.dump());
+  expect_error(ErrorKind::corrupt_input, {"Left over", "model.layers.1."}, toy.config("run"));
+}
+
+TEST(Session, ATensorLargerThanAnAllocationIsAMatterOfMemory) {
+  const ToyFolder toy;
+  DeviceProfile device;
+  device.max_allocation_bytes = 4096;
+  TrainConfig config = toy.config("run");
+  config.per_device_train_batch_size = 64;
+  try {
+    plan_training(config, device);
+    ADD_FAILURE() << "planned";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory) << error.what();
+    EXPECT_NE(std::string(error.what()).find("per_device_train_batch_size"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Session, FromAConfigAloneASeedDecides) {

@@ -101,7 +101,7 @@ TEST(TrainConfig, WrongValuesSayWhereAndWhatIsExpected) {
   expect_usage("optim: adafactor", "expected one of adamw_torch, adamw_torch_fused");
   expect_usage("memory_limit: 12", "expected a size such as 6GiB");
   expect_usage("output_dir: {a: 1}", "expected text");
-  expect_usage("", "--lora-r: lora_r is 0", {{"lora_r", {"0"}}});
+  expect_usage("", "--lora-r is 0", {{"lora_r", {"0"}}});
 }
 
 TEST(TrainConfig, MisspeltKeysGetASuggestion) {
@@ -117,7 +117,7 @@ TEST(TrainConfig, KeysMayNotRepeat) {
   expect_usage("seed: 1\nmax_steps: 2\nseed: 1\n",
                "run.yaml:3: seed was given before, at run.yaml:1");
   expect_usage("lora_r: 8\nr: 8\n", "run.yaml:2: r was given before, at run.yaml:1");
-  expect_usage("", "--seed: seed was given before", {{"seed", {"1"}}, {"seed", {"2"}}});
+  expect_usage("", "--seed is given more than once", {{"seed", {"1"}}, {"seed", {"2"}}});
 }
 
 TEST(TrainConfig, BrokenYamlIsNamedByLine) {
@@ -220,6 +220,52 @@ TEST(TrainConfig, OtherContradictions) {
   EXPECT_EQ(parse("save_strategy: epoch\nsave_steps: 5\n").notes.size(), 1u);
 }
 
+TEST(TrainConfig, OfContradictingOptionsTheFlagWins) {
+  const TrainConfig budget = parse("lora_r: 8\n", {{"lora_parameter_budget", {"0.5%"}}});
+  EXPECT_TRUE(budget.lora_parameter_budget.has_value());
+  EXPECT_FALSE(budget.given.contains("lora_r"));
+  ASSERT_EQ(budget.notes.size(), 1u);
+  EXPECT_EQ(budget.notes[0], "run.yaml:1: lora_r has no effect: --lora-parameter-budget is given on the command line");
+  const TrainConfig rank = parse("lora_parameter_budget: 0.5%\n", {{"lora_r", {"8"}}});
+  EXPECT_EQ(rank.lora_r, 8);
+  EXPECT_FALSE(rank.lora_parameter_budget.has_value());
+  expect_usage("", "exclude each other", {{"lora_r", {"8"}}, {"lora_parameter_budget", {"0.5%"}}});
+
+  const TrainConfig full = parse("lora_r: 8\nlora_alpha: 4\n", {{"use_peft", {"false"}}});
+  EXPECT_FALSE(full.use_peft);
+  EXPECT_EQ(full.notes.size(), 2u);
+  EXPECT_TRUE(parse("use_peft: false\n", {{"lora_r", {"8"}}}).use_peft);
+  EXPECT_EQ(parse("warmup_steps: 5\n", {{"warmup_ratio", {"0.5"}}}).lr_schedule(10).warmup_steps, 5);
+  EXPECT_EQ(parse("warmup_ratio: 0.5\n", {{"warmup_steps", {"2"}}}).lr_schedule(10).warmup_steps, 2);
+  EXPECT_EQ(parse("warmup_steps: 5\n", {{"lr_scheduler_type", {"constant"}}}).warmup_steps, 0);
+  expect_usage("lr_scheduler_type: constant\n", "use constant_with_warmup", {{"warmup_steps", {"5"}}});
+  EXPECT_EQ(parse("use_cpu: true\n", {{"device", {"1"}}}).device, "1");
+  EXPECT_EQ(parse("device: '1'\n", {{"use_cpu", {}}}).device, "cpu");
+}
+
+TEST(TrainConfig, AFlagWithoutAValueSaysSo) {
+  expect_usage("", "--max-steps needs a value, an integer", {{"max_steps", {}}});
+  expect_usage("", "--output-dir needs a value, text", {{"output_dir", {}}});
+  expect_usage("", "--lr-scheduler-type needs a value, one of constant", {{"lr_scheduler_type", {}}});
+  expect_usage("", "--lora-target-modules needs a value", {{"lora_target_modules", {}}});
+  EXPECT_TRUE(parse("", {{"use_peft", {}}}).use_peft);
+  EXPECT_EQ(parse("", {{"completion_only_loss", {}}}).completion_only_loss, true);
+  EXPECT_EQ(parse("", {{"resume_from_checkpoint", {}}}).resume_from_checkpoint, "auto");
+  EXPECT_EQ(parse("", {{"bf16", {}}}).notes.size(), 1u);
+}
+
+TEST(TrainConfig, ANegatedFlagIsExplained) {
+  expect_usage("", "--no-use-peft is not an option; write --use-peft false", {{"no_use_peft", {}}});
+}
+
+TEST(TrainConfig, BrokenYamlHasItsPlace) {
+  expect_usage("seed: 1\nlearning_rate: [1\nmax_steps: 2\n", "run.yaml:3: not valid YAML at column");
+  expect_usage("seed: 1\nmax_steps: 2: 3\n", "run.yaml:2: not valid YAML at column 13: a colon where none can stand");
+  expect_usage("a: {b\n", "a \"{\" has no \"}\"");
+  expect_usage("seed: 1\n\tmax_steps: 2\n", "run.yaml:2: not valid YAML at column 1: a tab before a key");
+  expect_usage(std::string_view("seed\0", 5), "run.yaml is not a text file");
+}
+
 TEST(TrainConfig, ResumeTakesTheBooleansOfTransformersToo) {
   EXPECT_EQ(parse("resume_from_checkpoint: true").resume_from_checkpoint, "auto");
   EXPECT_EQ(parse("resume_from_checkpoint: false").resume_from_checkpoint, std::nullopt);
@@ -240,6 +286,7 @@ TEST(TrainConfig, AMissingFileIsAnIoError) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_STREQ(error.what(), "cannot read /nowhere/run.yaml: No such file or directory");
   }
 }
 

@@ -58,18 +58,21 @@ void main() {
     [[unroll]] for (uint j = 0; j < CHUNKS; ++j) grad_q[i][j] = vec4(0);
   }
   const int first_key = column_tile(t.first - int(p.window) + 1, t.segment_first);
+  begin(pair_of(q, t.first, k, first_key, DEPTH));
   for (int key = first_key; key <= t.last; key += int(kColumns)) {
+    const Operands scores_of = pair_of(q, t.first, k, key, DEPTH), weighed = columns_of_rows(k, key, DEPTH),
+                   grads_of = pair_of(grad_o, t.first, v, key, DEPTH_V);
     vec4 s[ROWS], grad_p[ROWS];
     [[unroll]] for (uint i = 0; i < ROWS; ++i) s[i] = grad_p[i] = vec4(0);
-    product_nt(s, q, t.first, k, key, DEPTH);
-    product_nt(grad_p, grad_o, t.first, v, key, DEPTH_V);
+    product_nt(s, scores_of, grads_of);
+    product_nt(grad_p, grads_of, weighed);
     [[unroll]] for (uint i = 0; i < ROWS; ++i) {
       const bvec4 visible = seen(ivec4(min(t.first + row_of(i), t.last)), columns_of(key), p.window);
       precise vec4 x = p.scale * s[i] - maximum[i];
       precise vec4 grad_s = exp4(x) * inverse[i] * (grad_p[i] - delta[i]);
       s[i] = mix(vec4(0), grad_s, visible);
     }
-    accumulate(grad_q, keep, s, k, key, DEPTH);
+    accumulate(grad_q, keep, s, weighed, pair_of(q, t.first, k, key + int(kColumns), DEPTH));
   }
   const Matrix to = Matrix(p.grad_q, q.start, q.stride, t.last);
   [[unroll]] for (uint i = 0; i < ROWS; ++i) {

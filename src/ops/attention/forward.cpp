@@ -23,7 +23,9 @@ void check_attention_shapes(const Shape& q, const Shape& k, const Shape& v) {
     fail(ErrorKind::unsupported, "attention heads of {} elements: at most {} are supported",
          std::max(q[2], v[2]), kMaxDepth);
   for (const Shape* shape : {&q, &k, &v})
-    LEMNOS_CHECK(element_count(*shape) <= kMaxElements, "{}", to_string(*shape));
+    if (element_count(*shape) > kMaxElements)
+      fail(ErrorKind::unsupported, "attention over {}: at most {} elements are supported; lower per_device_train_batch_size or max_length",
+           to_string(*shape), kMaxElements);
 }
 
 void check_cpu_loops(const TileShape& shape, int64_t rows) {

@@ -4,6 +4,7 @@
 // kChunk * j + 4 * lane() .. + 3. tile_cpu.glsl and tile_gpu.glsl implement, under the same names,
 //   product_nt   s[r][c] += sum over d of a[r][d] * b[c][d]
 //   accumulate   o[r][d] = o[r][d] * decay[r] + sum over c of s[r][c] * b[c][d]
+// Each of the two is told what the next one reads, to load it meanwhile; `begin` loads for the first.
 //   row_maximum, row_total   over the columns of a tile
 // No result of a row depends on ROWS, on the other rows of its tile or on where the tile begins.
 layout(constant_id = 0) const uint ROWS = 8;
@@ -22,6 +23,20 @@ struct Matrix {
   uint stride;  // elements from row to row
   int last;
 };
+
+// What a product reads: rows of a (only product_nt) and of b from a_row and b_row on, `depth` wide.
+struct Operands {
+  Matrix a;
+  int a_row;
+  Matrix b;
+  int b_row;
+  uint depth;
+  bool pair;  // for product_nt; always a literal
+};
+Operands pair_of(Matrix a, int a_row, Matrix b, int b_row, uint depth) {
+  return Operands(a, a_row, b, b_row, depth, true);
+}
+Operands columns_of_rows(Matrix b, int b_row, uint depth) { return Operands(b, 0, b, b_row, depth, false); }
 
 uint row_start(Matrix m, int row) { return m.start + uint(min(row, m.last)) * m.stride; }
 

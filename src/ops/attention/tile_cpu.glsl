@@ -27,19 +27,22 @@ vec4 add_four(vec4 sum, vec4 w, vec4 b0, vec4 b1, vec4 b2, vec4 b3) {
   return result;
 }
 
+void begin(Operands first) {}
+
 // Order: four elements of d pairwise, then one after the other.
-void product_nt(inout vec4 s[ROWS], Matrix a, int a_row, Matrix b, int b_row, uint depth) {
+void product_nt(inout vec4 s[ROWS], Operands now, Operands then) {
+  const uint depth = now.depth;
   uint a_start[kRowLoads], b_start[4];
   [[unroll]] for (uint g = 0; g < kRowLoads; ++g)
-    a_start[g] = row_start(a, a_row + int(8 * g + lane()));
-  [[unroll]] for (uint c = 0; c < 4; ++c) b_start[c] = row_start(b, b_row + int(4 * lane() + c));
+    a_start[g] = row_start(now.a, now.a_row + int(8 * g + lane()));
+  [[unroll]] for (uint c = 0; c < 4; ++c) b_start[c] = row_start(now.b, now.b_row + int(4 * lane() + c));
   for (uint first = 0; first < depth; first += 4 * UNROLL) {
     [[unroll]] for (uint u = 0; u < UNROLL; ++u) {
       const uint d = first + 4 * u;
       vec4 x[kRowLoads];
-      [[unroll]] for (uint g = 0; g < kRowLoads; ++g) x[g] = load4(a, a_start[g], d, depth);
-      const mat4 y = transpose(mat4(load4(b, b_start[0], d, depth), load4(b, b_start[1], d, depth),
-                                    load4(b, b_start[2], d, depth), load4(b, b_start[3], d, depth)));
+      [[unroll]] for (uint g = 0; g < kRowLoads; ++g) x[g] = load4(now.a, a_start[g], d, depth);
+      const mat4 y = transpose(mat4(load4(now.b, b_start[0], d, depth), load4(now.b, b_start[1], d, depth),
+                                    load4(now.b, b_start[2], d, depth), load4(now.b, b_start[3], d, depth)));
       [[unroll]] for (uint i = 0; i < ROWS; ++i)
         s[i] = add_four(s[i], subgroupShuffle(x[i / 8], i % 8), y[0], y[1], y[2], y[3]);
     }
@@ -47,17 +50,16 @@ void product_nt(inout vec4 s[ROWS], Matrix a, int a_row, Matrix b, int b_row, ui
 }
 
 // Order: the tile's 32 columns in fours from the first, then that sum is added to o * decay.
-void accumulate(inout vec4 o[ROWS][CHUNKS], float decay[ROWS], vec4 s[ROWS], Matrix b, int b_row,
-                uint depth) {
+void accumulate(inout vec4 o[ROWS][CHUNKS], float decay[ROWS], vec4 s[ROWS], Operands now, Operands then) {
   vec4 part[ROWS][CHUNKS];
   [[unroll]] for (uint i = 0; i < ROWS; ++i)
     [[unroll]] for (uint j = 0; j < CHUNKS; ++j) part[i][j] = vec4(0);
   for (uint from = 0; from < 8; ++from) {
     vec4 y[4][CHUNKS];
     [[unroll]] for (uint c = 0; c < 4; ++c) {
-      const uint start = row_start(b, b_row + int(4 * from + c));
+      const uint start = row_start(now.b, now.b_row + int(4 * from + c));
       [[unroll]] for (uint j = 0; j < CHUNKS; ++j)
-        y[c][j] = load4(b, start, kChunk * j + 4 * lane(), depth);
+        y[c][j] = load4(now.b, start, kChunk * j + 4 * lane(), now.depth);
     }
     [[unroll]] for (uint i = 0; i < ROWS; ++i) {
       const vec4 w = subgroupShuffle(s[i], from);

@@ -1,6 +1,6 @@
 // GPUs: 128 invocations, 8 (y) by 16 (x), hold 8 * ROWS rows by 64 columns. Operands pass through
-// 16 KiB of shared memory, scores that weigh a second product through another 2 * ROWS KiB. No
-// subgroup operations; every fused multiply-add is explicit, so that bits do not depend on ROWS.
+// 16 KiB of shared memory, scores that weigh a second product through another 2 * ROWS KiB; what comes
+// next is on its way into registers during each product. No subgroup operations; every fused multiply-add is explicit, so that bits do not depend on ROWS.
 layout(local_size_x = 128) in;
 
 const uint kLanes = 16;
@@ -26,14 +26,41 @@ vec4 load4(Matrix m, uint start, uint d, uint depth) {
 // Rows of b are read by 8 invocations at a time, 4 rows apart: spread over all banks.
 uint b_slot(uint row, uint d4) { return 512 + row * kStep4 + (d4 ^ (row / 4 % kStep4)); }
 
-void stage_operands(Matrix a, int a_row, Matrix b, int b_row, uint first, uint depth) {
-  [[unroll]] for (uint e = 0; e < kColumns * kStep4; e += kThreads) {
-    const uint row = (e + gl_LocalInvocationID.x) / kStep4, d4 = gl_LocalInvocationID.x % kStep4;
-    if (row < kTileRows)
-      staged[row * kStep4 + d4] = load4(a, row_start(a, a_row + int(row)), first + 4 * d4, depth);
-    staged[b_slot(row, d4)] = load4(b, row_start(b, b_row + int(row)), first + 4 * d4, depth);
+// On their way to shared memory: product_nt's b in 0..3, its a in 4..7; accumulate's b in 0..7.
+vec4 coming[8];
+const uint kPairLoads = kColumns * kStep4 / kThreads;
+
+// Load number e of an invocation: a row of the tile and the vec4 in it.
+uint pair_row(uint e) { return (e * kThreads + gl_LocalInvocationID.x) / kStep4; }
+uint pair_d4() { return gl_LocalInvocationID.x % kStep4; }
+uint column_row(uint e) { return (e * kThreads + gl_LocalInvocationID.x) / kLanes; }
+
+void fetch(Operands now, uint first) {
+  if (now.pair) {
+    const uint d = first + 4 * pair_d4();
+    [[unroll]] for (uint e = 0; e < kPairLoads; ++e) {
+      coming[e] = load4(now.b, row_start(now.b, now.b_row + int(pair_row(e))), d, now.depth);
+      if (e * kThreads / kStep4 < kTileRows)
+        coming[4 + e] = load4(now.a, row_start(now.a, now.a_row + int(pair_row(e))), d, now.depth);
+    }
+  } else {
+    [[unroll]] for (uint e = 0; e < 8; ++e)
+      coming[e] = load4(now.b, row_start(now.b, now.b_row + int(column_row(e))), first + 4 * lane(), now.depth);
   }
 }
+
+void put_pair() {
+  [[unroll]] for (uint e = 0; e < kPairLoads; ++e) {
+    staged[b_slot(pair_row(e), pair_d4())] = coming[e];
+    if (pair_row(e) < kTileRows) staged[pair_row(e) * kStep4 + pair_d4()] = coming[4 + e];
+  }
+}
+
+void put_columns() {
+  [[unroll]] for (uint e = 0; e < 8; ++e) staged[column_row(e) * kLanes + lane()] = coming[e];
+}
+
+void begin(Operands first) { fetch(first, 0); }
 
 vec4 add_four(vec4 sum, vec4 w, vec4 b0, vec4 b1, vec4 b2, vec4 b3) {
   precise vec4 x = fma(vec4(w.x), b0, sum);
@@ -44,11 +71,13 @@ vec4 add_four(vec4 sum, vec4 w, vec4 b0, vec4 b1, vec4 b2, vec4 b3) {
 }
 
 // Order: 32 elements of d one after the other, then their sums one after the other.
-void product_nt(inout vec4 s[ROWS], Matrix a, int a_row, Matrix b, int b_row, uint depth) {
-  for (uint first = 0; first < depth; first += kDepthStep) {
+void product_nt(inout vec4 s[ROWS], Operands now, Operands then) {
+  for (uint first = 0; first < now.depth; first += kDepthStep) {
     barrier();
-    stage_operands(a, a_row, b, b_row, first, depth);
+    put_pair();
     barrier();
+    if (first + kDepthStep < now.depth) fetch(now, first + kDepthStep);
+    else fetch(then, 0);
     vec4 part[ROWS];
     [[unroll]] for (uint i = 0; i < ROWS; ++i) part[i] = vec4(0);
     [[unroll]] for (uint d4 = 0; d4 < kStep4; ++d4) {
@@ -64,35 +93,30 @@ void product_nt(inout vec4 s[ROWS], Matrix a, int a_row, Matrix b, int b_row, ui
   }
 }
 
-void stage_columns(Matrix b, int b_row, uint first, uint depth) {
-  [[unroll]] for (uint e = 0; e < kColumns * kLanes; e += kThreads) {
-    const uint row = (e + gl_LocalInvocationID.x) / kLanes;
-    staged[row * kLanes + lane()] =
-        load4(b, row_start(b, b_row + int(row)), first + 4 * lane(), depth);
-  }
-}
-
 void weigh_staged(out vec4 part[ROWS]) {
   [[unroll]] for (uint i = 0; i < ROWS; ++i) part[i] = vec4(0);
-  for (uint c4 = 0; c4 < kColumns / 4; ++c4) {
-    const uint at = 4 * c4 * kLanes + lane();
-    const vec4 y0 = staged[at], y1 = staged[at + kLanes], y2 = staged[at + 2 * kLanes],
-               y3 = staged[at + 3 * kLanes];
-    [[unroll]] for (uint i = 0; i < ROWS; ++i)
-      part[i] = add_four(part[i], scores[row_of(i) * kLanes + c4], y0, y1, y2, y3);
-  }
+  // Four steps at a time: 3 % faster than one on an H200, quicker to compile than all.
+  [[dont_unroll]] for (uint first = 0; first < kColumns / 4; first += 4)
+    [[unroll]] for (uint c4 = first; c4 < first + 4; ++c4) {
+      const uint at = 4 * c4 * kLanes + lane();
+      const vec4 y0 = staged[at], y1 = staged[at + kLanes], y2 = staged[at + 2 * kLanes],
+                 y3 = staged[at + 3 * kLanes];
+      [[unroll]] for (uint i = 0; i < ROWS; ++i)
+        part[i] = add_four(part[i], scores[row_of(i) * kLanes + c4], y0, y1, y2, y3);
+    }
 }
 
 // Order: the tile's 64 columns one after the other, then that sum is added to o * decay.
-void accumulate(inout vec4 o[ROWS][CHUNKS], float decay[ROWS], vec4 s[ROWS], Matrix b, int b_row,
-                uint depth) {
+void accumulate(inout vec4 o[ROWS][CHUNKS], float decay[ROWS], vec4 s[ROWS], Operands now, Operands then) {
   barrier();
   [[unroll]] for (uint i = 0; i < ROWS; ++i) scores[row_of(i) * kLanes + lane()] = s[i];
   [[unroll]] for (uint j = 0; j < CHUNKS; ++j) {
-    if (kChunk * j < depth) {
+    if (kChunk * j < now.depth) {
       if (j > 0) barrier();
-      stage_columns(b, b_row, kChunk * j, depth);
+      put_columns();
       barrier();
+      if (kChunk * (j + 1) < now.depth) fetch(now, kChunk * (j + 1));
+      else fetch(then, 0);
       vec4 part[ROWS];
       weigh_staged(part);
       [[unroll]] for (uint i = 0; i < ROWS; ++i) {

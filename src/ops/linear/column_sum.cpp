@@ -5,7 +5,8 @@
 namespace lemnos {
 namespace {
 
-constexpr int64_t kBlockRows = 256;
+/// About as many rows in a block as blocks in a batch of 4096 tokens: both passes are short.
+constexpr int64_t kBlockRows = 64;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -20,7 +20,8 @@ void check_rows(const InferContext& c) {
   LEMNOS_CHECK(logits.size() == 2 && targets.size() == 1 && c[1].dtype == DType::i32);
   LEMNOS_CHECK(first >= 0 && first + logits[0] <= targets[0], "rows {} + {} of {}", first,
                logits[0], targets[0]);
-  LEMNOS_CHECK(logits[1] <= kMostColumns, "a vocabulary of {}", logits[1]);
+  if (logits[1] > kMostColumns)
+    fail(ErrorKind::unsupported, "a vocabulary of {} rows: at most {} are supported", logits[1], kMostColumns);
 }
 
 std::vector<ValueType> infer(const InferContext& c) {

@@ -10,7 +10,7 @@ namespace lemnos {
 struct LogitOptions {
   double scale = 1.0;
   double softcap = 0.0;
-  int64_t most_bytes = int64_t{256} << 20;  // of the logits in memory at a time
+  int64_t most_bytes = int64_t{512} << 20;  // of the logits in memory at a time
 };
 
 /// Rows of logits that are in memory at a time: as equal chunks as possible, multiples of 128 rows,

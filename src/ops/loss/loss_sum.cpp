@@ -13,7 +13,9 @@ constexpr int64_t kMostRows = int64_t{1} << 20;  // lavapipe's loop limit: rows 
 std::vector<ValueType> infer(const InferContext& c) {
   LEMNOS_CHECK(c[0].shape == Shape{2} && c[1].shape.size() == 1, "losses {}",
                to_string(c[1].shape));
-  LEMNOS_CHECK(c[1].shape[0] <= kMostRows, "{} losses at once", c[1].shape[0]);
+  if (c[1].shape[0] > kMostRows)
+    fail(ErrorKind::unsupported, "a micro-batch of {} tokens: at most {} are supported; lower per_device_train_batch_size or max_length",
+         c[1].shape[0], kMostRows);
   return {c[0]};
 }
 

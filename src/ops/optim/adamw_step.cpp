@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "base/error.h"
 #include "graph/autodiff.h"
 #include "ops/elementwise/constant.h"

@@ -22,7 +22,9 @@ std::vector<ValueType> infer(const InferContext& c) {
   LEMNOS_CHECK(c[kStepValues].shape == Shape{kStepFloats});
   int64_t partials = 0;
   for (size_t i = kFirstGradient; i < c.inputs.size(); ++i) partials += chunks(c[i].shape);
-  LEMNOS_CHECK(partials <= kMostPartials, "{} chunks of gradients", partials);
+  if (partials > kMostPartials)
+    fail(ErrorKind::unsupported, "more than {} trainable parameters are not supported at once; train fewer, with LoRA say",
+         kMostPartials * kChunk);
   return {c[kNorm], c[kCoef], {{partials}, DType::f32}};
 }
 

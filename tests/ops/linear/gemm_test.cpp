@@ -1,5 +1,6 @@
 #include "ops/linear/gemm.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
