@@ -1,6 +1,8 @@
 // Whatever a recipe says: every value in force lies in its range, or it is an Error for the user.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "base/error.h"
 #include "support/property.h"
 #include "train/train_config_options.h"
