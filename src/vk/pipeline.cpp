@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "vk/handles.h"
@@ -159,8 +160,11 @@ void PipelineCache::prepare(std::span<const PipelineKey> keys) {
   constexpr size_t kMostThreads = 16;
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min({cores, kMostThreads, wanted.size()}); ++i)
-    threads.emplace_back(work);
+  try {
+    for (size_t i = 1; i < std::min({cores, kMostThreads, wanted.size()}); ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those there are do the work.
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   for (size_t i = 0; i < wanted.size(); ++i)
