@@ -36,6 +36,7 @@ void note_interrupt(int signal) {
 int run_train(const Arguments& arguments) {
   std::signal(SIGINT, note_interrupt);
   std::signal(SIGTERM, note_interrupt);
+  std::signal(SIGHUP, note_interrupt);  // the terminal was closed
   const train::TrainConfig config = train_config_of(arguments);
   const std::string output = config.output_dir;
   const train::TrainResult result = train::run_training(config, [] { return interrupted != 0; });

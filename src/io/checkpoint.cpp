@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/checkpoint_index.h"
+#include "io/completion_marker.h"
 
 namespace lemnos {
 namespace {
@@ -128,6 +129,16 @@ const TensorView& Checkpoint::view(std::string_view name) const {
     fail(ErrorKind::corrupt_input, "{}: there is no tensor \"{}\" among its {} tensors",
          folder_.string(), name, tensors_.size());
   return *found->second;
+}
+
+uint64_t Checkpoint::fingerprint() const {
+  std::string text;
+  for (const auto& [name, view] : tensors_) {
+    text += format("{} {}", name, dtype_name(view->dtype));
+    for (const int64_t size : view->shape) text += format(" {}", size);
+    text += format(" {:016x}\n", checksum(view->bytes));
+  }
+  return checksum(std::as_bytes(std::span(text)));
 }
 
 }  // namespace lemnos

@@ -30,6 +30,8 @@ class Checkpoint {
   /// Error{corrupt_input} naming the folder and the tensor when there is none.
   const TensorView& view(std::string_view name) const;
   const std::filesystem::path& folder() const { return folder_; }
+  /// Of every tensor's name, dtype, shape and bytes, however they are spread over files. Reads it all.
+  uint64_t fingerprint() const;
   /// What was passed over, one sentence each, for the user.
   const std::vector<std::string>& notes() const { return notes_; }
 

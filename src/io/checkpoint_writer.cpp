@@ -1,6 +1,8 @@
 #include "io/checkpoint_writer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -117,6 +119,25 @@ void check_names(const std::vector<TensorSource>& tensors) {
 }
 
 }  // namespace
+
+TensorSource only_finite(TensorSource source) {
+  auto check = [name = source.plan.name](std::span<const std::byte> bytes) {
+    for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+      float value;
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      if (!std::isfinite(value))
+        fail(ErrorKind::usage,
+             "{} holds a value that is not finite after this step, so nothing is saved; lower learning_rate or weight_decay", name);
+    }
+  };
+  source.stream = [stream = std::move(source.stream), check = std::move(check)](const ByteSink& sink) {
+    stream([&](std::span<const std::byte> bytes) {
+      check(bytes);
+      sink(bytes);
+    });
+  };
+  return source;
+}
 
 void write_checkpoint(const std::filesystem::path& folder, const std::vector<TensorSource>& tensors,
                       const CheckpointWriteOptions& options) {

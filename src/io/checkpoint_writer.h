@@ -22,6 +22,9 @@ struct TensorSource {
   std::function<void(const ByteSink&)> stream;
 };
 
+/// The same tensor; streaming it fails with Error{usage} at the first value that is not finite. For F32.
+TensorSource only_finite(TensorSource source);
+
 struct CheckpointWriteOptions {
   std::string_view stem = "model";
   uint64_t max_shard_bytes = 5'000'000'000;

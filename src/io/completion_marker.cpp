@@ -44,6 +44,16 @@ uint64_t mix(uint64_t state, uint64_t word) {
   return state ^ (state >> 32);
 }
 
+uint64_t parse_hex(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail(ErrorKind::corrupt_input, "\"{}\" is not a checksum", text);
+  return value;
+}
+
+}  // namespace
+
 uint64_t checksum(std::span<const std::byte> bytes) {
   constexpr uint64_t kFnvOffset = 0xcbf29ce484222325;
   uint64_t state = mix(kFnvOffset, bytes.size());
@@ -57,16 +67,6 @@ uint64_t checksum(std::span<const std::byte> bytes) {
   if (i < bytes.size()) std::memcpy(&last, bytes.data() + i, bytes.size() - i);
   return mix(state, last);
 }
-
-uint64_t parse_hex(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size())
-    fail(ErrorKind::corrupt_input, "\"{}\" is not a checksum", text);
-  return value;
-}
-
-}  // namespace
 
 uint64_t file_checksum(const fs::path& file) { return checksum(MappedFile(file).bytes()); }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,9 @@ void write_marker(const std::filesystem::path& folder, const std::vector<FileRec
 /// Error{io} when there is no marker, Error{corrupt_input} when it cannot be understood.
 std::vector<FileRecord> read_marker(const std::filesystem::path& folder);
 
-/// Checksum of a file: 64-bit FNV-1a over little-endian 8-byte words with the upper half folded
-/// down after each; the last word is padded with zeros and the size is the seed.
+/// 64-bit FNV-1a over little-endian 8-byte words with the upper half folded down after each; the last
+/// word is padded with zeros and the size is the seed.
+uint64_t checksum(std::span<const std::byte> bytes);
 uint64_t file_checksum(const std::filesystem::path& file);
 
 }  // namespace lemnos

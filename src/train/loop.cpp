@@ -62,9 +62,10 @@ void Loop::train_window() {
   const Engine::WindowResult result = engine_.result();
   if (!std::isfinite(result.grad_norm) || !std::isfinite(result.loss_sum))
     fail(ErrorKind::usage,
-         "step {}: the {} is not finite; the weights were left as they were before this step. "
-         "Lower learning_rate, or look at the rows of this batch (the last checkpoint is intact)",
-         state_.global_step + 1, std::isfinite(result.loss_sum) ? "gradient" : "loss");
+         "step {}: the {} is not finite. Nothing was learned from this step; {}. "
+         "Lower learning_rate, or look at the rows of this batch and at the model's weights",
+         state_.global_step + 1, std::isfinite(result.loss_sum) ? "gradient" : "loss",
+         last_saved_ > 0 ? format("checkpoint-{} is intact", last_saved_) : std::string("no checkpoint was written yet"));
   sampler_.advance();
   after_step(result, supervised, learning_rate);
 }

@@ -133,11 +133,17 @@ Prepared prepare(TrainConfig config) {
 Json learning_settings(const Prepared& p) {
   static constexpr const char* kNotLearned[] = {"output_dir", "resume_from_checkpoint", "logging_steps", "save_strategy",
                                                 "save_steps", "save_total_limit", "device", "use_cpu", "memory_limit"};
+  // What was read counts, not the path it was read from.
+  static constexpr const char* kRead[] = {"model_name_or_path", "init_from_config", "dataset_name"};
+  const auto in = [](const auto& names, const std::string& key) {
+    return std::find_if(std::begin(names), std::end(names), [&](const char* name) { return key == name; }) != std::end(names);
+  };
   Json settings;
   const Json config = to_json(p.config);
   for (const auto& [key, option] : config.at("options").as_object())
-    if (std::find_if(std::begin(kNotLearned), std::end(kNotLearned), [&](const char* k) { return key == k; }) == std::end(kNotLearned))
-      settings.set(key, option.at("value"));
+    if (!in(kNotLearned, key) && !in(kRead, key)) settings.set(key, option.at("value"));
+  settings.set("config.json", p.identity.model.json);
+  if (p.identity.adapter && p.weights) settings.set("base weights", format("{:016x}", p.weights->fingerprint()));
   settings.set("data", p.dataset.fingerprint());
   settings.set("total_steps", p.total_steps);
   return settings;

@@ -52,7 +52,13 @@ void publish_model_files(const std::filesystem::path& run_folder, Engine& engine
   with_io_errors([&] {
     std::filesystem::remove_all(stage);
     std::filesystem::create_directories(stage);
-    write_model_files(stage, engine, identity);
+    try {
+      write_model_files(stage, engine, identity);
+    } catch (...) {
+      std::error_code unknown;
+      std::filesystem::remove_all(stage, unknown);
+      throw;
+    }
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(stage)) files.push_back(entry.path().filename());
     // The config is what makes a folder loadable, so it goes last.

@@ -1,5 +1,7 @@
 #include "train/run_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,8 +45,20 @@ void refuse_foreign_checkpoints(const fs::path& run_folder) {
   std::error_code absent;
   for (const auto& entry : fs::directory_iterator(run_folder, absent))
     if (step_of(entry.path()) && !fs::is_empty(entry.path(), absent) && !fs::exists(entry.path() / kMarkerName, absent))
-      fail(ErrorKind::usage, "{} was not written by this program and is in the way of its checkpoints; choose another output_dir",
-           entry.path().string());
+      fail(ErrorKind::usage,
+           "{} is no complete checkpoint of this program (it has no {}) and is in the way of the run's own; move it away or "
+           "choose another output_dir",
+           entry.path().string(), kMarkerName);
+}
+
+/// What a run leaves at its end, and whoever else has put there what carries these names.
+void refuse_finished_model(const fs::path& run_folder) {
+  std::error_code absent;
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors",
+                           "adapter_model.safetensors.index.json", "config.json", "adapter_config.json"})
+    if (fs::exists(run_folder / name, absent))
+      fail(ErrorKind::usage, "output_dir {} holds a model or adapter already ({}); choose another, or move it away",
+           run_folder.string(), name);
 }
 
 /// Whether one of the two states is a later one of the run that the other belongs to.
@@ -66,10 +80,22 @@ void check_run_folder(const TrainConfig& config) {
     fail(ErrorKind::usage, "output_dir {} is the model's own folder, which the run would overwrite; choose another",
          config.output_dir);
   refuse_foreign_checkpoints(config.output_dir);
-  if (config.resume_from_checkpoint || !newest_checkpoint(config.output_dir)) return;
+  const bool has_checkpoints = newest_checkpoint(config.output_dir).has_value();
+  if (!has_checkpoints) refuse_finished_model(config.output_dir);
+  if (config.resume_from_checkpoint || !has_checkpoints) return;
   fail(ErrorKind::usage, "{} holds checkpoints of an earlier run; continue it with --resume-from-checkpoint auto, or choose another output_dir",
        config.output_dir);
 }
+
+RunLock::RunLock(const fs::path& run_folder) {
+  folder_ = ::open(run_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0) fail_io("open", run_folder, errno);
+  if (::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
+  ::close(folder_);
+  fail(ErrorKind::usage, "another run is writing into output_dir {}; choose another", run_folder.string());
+}
+
+RunLock::~RunLock() { ::close(folder_); }
 
 std::optional<fs::path> checkpoint_to_resume(const TrainConfig& config) {
   if (!config.resume_from_checkpoint) return std::nullopt;

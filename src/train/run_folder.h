@@ -10,9 +10,22 @@
 namespace lemnos::train {
 
 /// Before any work: Error{io} when output_dir is no folder that can be written to, Error{usage} when
-/// it is the model's own, holds checkpoints of another program or, without resume_from_checkpoint,
-/// of an earlier run. Leaves nothing behind.
+/// it is the model's own, holds a finished model or checkpoints of another program or, without
+/// resume_from_checkpoint, of an earlier run. Leaves nothing behind.
 void check_run_folder(const TrainConfig& config);
+
+/// Held by the one run that writes into a folder. Error{usage} when another one holds it, in any
+/// process; a dead process holds nothing.
+class RunLock {
+ public:
+  explicit RunLock(const std::filesystem::path& run_folder);
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+  ~RunLock();
+
+ private:
+  int folder_ = -1;
+};
 
 /// The checkpoint that resume_from_checkpoint means, nothing for a run from the beginning. Error{io}
 /// when there is no such folder or it holds no checkpoint.

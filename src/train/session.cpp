@@ -79,6 +79,8 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   check_memory(plan, prepared.config, profile);
   log_plan(prepared, plan, *device);
   with_io_errors([&] { std::filesystem::create_directories(prepared.config.output_dir); });
+  const RunLock lock(prepared.config.output_dir);
+  check_run_folder(prepared.config);  // a run may have ended there meanwhile
   write_applied(prepared, plan, *device);
 
   Engine engine(*device, prepared.setup, std::move(plan));

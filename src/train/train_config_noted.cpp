@@ -118,7 +118,7 @@ constexpr Option kNoted[] = {
     noted(kSavingAndTheHub, "save_on_each_node", kOneProcess),
     noted(kSavingAndTheHub, "enable_jit_checkpoint",
           "Ctrl-C finishes the step and writes a checkpoint"),
-    noted(kSavingAndTheHub, "overwrite_output_dir", "a run never replaces checkpoints of another run"),
+    noted(kSavingAndTheHub, "overwrite_output_dir", "a run never replaces a model, or checkpoints of another run"),
     noted(kSavingAndTheHub, "restore_callback_states_from_checkpoint", "there are no callbacks"),
     noted(kSavingAndTheHub, "hub_token", kStays),
     noted(kSavingAndTheHub, "hub_private_repo", kStays),

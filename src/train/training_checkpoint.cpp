@@ -26,8 +26,8 @@ std::vector<const Value*> moments(const Graph& graph) {
 void write_moments(const std::filesystem::path& folder, Engine& engine) {
   std::vector<TensorSource> sources;
   for (const Value* value : moments(engine.graph()))
-    sources.push_back({{value->name, FileDType::F32, value->type.shape},
-                       [&engine, name = value->name](const ByteSink& sink) { sink(engine.storage().read(name)); }});
+    sources.push_back(only_finite({{value->name, FileDType::F32, value->type.shape},
+                                   [&engine, name = value->name](const ByteSink& sink) { sink(engine.storage().read(name)); }}));
   write_checkpoint(folder, sources, {.stem = "optimizer"});
 }
 
@@ -80,6 +80,16 @@ void refuse_changed_settings(const std::filesystem::path& checkpoint, const Json
   if (!changed.empty())
     fail(ErrorKind::usage, "cannot resume from {} with other settings:{}\nUse the same settings, or start a new run.",
          checkpoint.string(), changed);
+}
+
+/// The newest complete checkpoint before a damaged one, as a sentence.
+std::string advice_about_older(const std::filesystem::path& damaged) {
+  std::string advice;
+  const int64_t step = step_of(damaged).value_or(0);
+  for (const auto& [older, folder] : complete_checkpoints(std::filesystem::absolute(damaged).parent_path()))
+    if (older < step)
+      advice = format("; move it away and continue from the one before it: --resume-from-checkpoint {}", folder.string());
+  return advice;
 }
 
 }  // namespace
@@ -143,7 +153,11 @@ TrainerState read_state(const std::filesystem::path& checkpoint) {
 TrainerState read_state_to_resume(const std::filesystem::path& checkpoint, const Json& settings) {
   if (!is_complete(checkpoint))
     fail(ErrorKind::corrupt_input, "{} is not a complete checkpoint of this program", checkpoint.string());
-  verify_complete(checkpoint);
+  try {
+    verify_complete(checkpoint);
+  } catch (const Error& error) {
+    fail(error.kind(), "{}{}", error.what(), advice_about_older(checkpoint));
+  }
   TrainerState state = read_state(checkpoint);
   refuse_changed_settings(checkpoint, state.settings, settings);
   return state;

@@ -210,7 +210,8 @@ std::vector<TensorSource> tensor_sources(Storage& storage, const Graph& graph, c
         place.bytes = element_count(slice.shape) * unit;
         sink(storage.read(place));
       };
-      sources.push_back({{slice.name, file_dtype(value.type.dtype), slice.shape}, stream});
+      TensorSource source{{slice.name, file_dtype(value.type.dtype), slice.shape}, stream};
+      sources.push_back(value.type.dtype == DType::f32 ? only_finite(std::move(source)) : std::move(source));
     }
   }
   return sources;

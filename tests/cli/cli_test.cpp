@@ -217,6 +217,13 @@ TEST(Cli, InterruptLeavesACheckpointAndAFullDiskAMessage) {
   EXPECT_NE(program.err().find("once more to stop at once"), std::string::npos) << program.err();
   EXPECT_TRUE(train::newest_checkpoint(output).has_value());
 
+  Program closed(toy.base().parent_path(), train_command(recipe, toy / "closed", {"--num-train-epochs", "400"}));
+  while (!closed.ended() && !fs::exists(toy / "closed/metrics.jsonl"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  closed.send(SIGHUP);
+  EXPECT_EQ(closed.wait(), 130) << closed.err();
+  EXPECT_TRUE(train::newest_checkpoint(toy / "closed").has_value());
+
   Program full(toy.base().parent_path(), train_command(recipe, toy / "full", {"--max-steps", "1"}), 4096);
   EXPECT_EQ(full.wait(), 5) << full.err();
   EXPECT_FALSE(fs::exists(toy / "full/adapter_config.json"));

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/error.h"
 #include "support/toy_run.h"
+#include "train/run_folder.h"
 #include "train/training_checkpoint.h"
 
 namespace lemnos::train {
@@ -136,7 +138,7 @@ TEST(Session, AnotherRunsCheckpointIsNotReplaced) {
 
   fs::create_directories(toy / "foreign/checkpoint-500");
   write_file_atomic(toy / "foreign/checkpoint-500/trainer_state.json", "{}");
-  expect_error(ErrorKind::usage, {"checkpoint-500", "not written by this program"}, toy.config("foreign"));
+  expect_error(ErrorKind::usage, {"checkpoint-500", "is no complete checkpoint of this program"}, toy.config("foreign"));
 }
 
 TEST(Session, WrongFoldersAreFoundBeforeAnyWork) {
@@ -211,6 +213,71 @@ TEST(Session, WeightsThatAreNoNumbersEndTheRunWithoutAResult) {
     for (const char* name : {"model.safetensors", "adapter_model.safetensors", "checkpoint-1"})
       EXPECT_FALSE(fs::exists(fs::path(config.output_dir) / name)) << name;
   }
+}
+
+TEST(Session, AStepThatLeavesNoNumbersSavesNothing) {
+  const ToyFolder toy;
+  TrainConfig config = toy.config("run");
+  config.learning_rate = 1e38;
+  config.max_steps = 1;
+  for (const SaveStrategy strategy : {SaveStrategy::steps, SaveStrategy::no}) {
+    config.save_strategy = strategy;
+    expect_error(ErrorKind::usage, {"not finite after this step", "nothing is saved"}, config);
+    for (const char* name : {"model.safetensors", ".final.partial", "checkpoint-1"})
+      EXPECT_FALSE(fs::exists(toy / "run" / name)) << name;
+  }
+}
+
+TEST(Session, AModelThatIsThereIsNotReplaced) {
+  const ToyFolder toy;
+  TrainConfig config = toy.config("run");
+  config.max_steps = 1;
+  config.save_strategy = SaveStrategy::no;
+  run(config);
+  const std::string before = bytes(toy / "run/model.safetensors");
+  expect_error(ErrorKind::usage, {"holds a model or adapter already", "model.safetensors"}, config);
+  TrainConfig lora = toy.lora("run");
+  lora.resume_from_checkpoint = "auto";
+  expect_error(ErrorKind::usage, {"holds a model or adapter already"}, lora);
+  EXPECT_TRUE(bytes(toy / "run/model.safetensors") == before);
+}
+
+TEST(Session, OneRunAFolder) {
+  const ToyFolder toy;
+  fs::create_directories(toy / "run");
+  const auto held = std::make_unique<RunLock>(toy / "run");
+  expect_error(ErrorKind::usage, {"another run is writing into output_dir"}, toy.config("run"));
+}
+
+TEST(Session, ResumesByWhatTheModelHoldsNotByItsPath) {
+  const ToyFolder toy;
+  TrainConfig config = toy.lora("run");
+  config.max_steps = 2;
+  config.save_steps = 1;
+  run(config);
+  fs::remove_all(toy / "run/checkpoint-2");
+  fs::copy(toy.base(), toy / "moved");
+  config.model_name_or_path = (toy / "moved").string();
+  config.resume_from_checkpoint = "auto";
+  EXPECT_EQ(run(config).steps, 2);
+
+  fs::remove_all(toy / "run/checkpoint-2");
+  const ToyFolder other(toy_model_json(), FileDType::BF16);
+  config.model_name_or_path = other.base().string();
+  expect_error(ErrorKind::usage, {"base weights"}, config);
+}
+
+TEST(Session, ADamagedCheckpointNamesTheOneBefore) {
+  const ToyFolder toy;
+  TrainConfig config = toy.config("run");
+  config.max_steps = 2;
+  config.save_steps = 1;
+  run(config);
+  std::string content = bytes(toy / "run/checkpoint-2/optimizer.safetensors");
+  content.back() ^= 1;
+  write_file_atomic(toy / "run/checkpoint-2/optimizer.safetensors", content);
+  config.resume_from_checkpoint = "auto";
+  expect_error(ErrorKind::corrupt_input, {"optimizer.safetensors", "continue from the one before it", "checkpoint-1"}, config);
 }
 
 TEST(Session, MicroBatchesWeighTheirTokensAlike) {
