@@ -10,7 +10,7 @@ std::string format_erased(fmt::string_view text, fmt::format_args args) {
 }
 
 std::string byte_text(uint64_t bytes) {
-  if (bytes < 1024) return format("{} bytes", bytes);
+  if (bytes < 1024) return format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   double size = static_cast<double>(bytes) / 1024;
   const char* unit = "KiB";
   for (const char* larger : {"MiB", "GiB", "TiB"}) {

@@ -2,6 +2,8 @@
 #define SPDLOG_FMT_EXTERNAL_HO 1
 #include "base/log.h"
 
+#include "base/printable.h"
+
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -34,7 +36,7 @@ spdlog::logger& logger() {
 
 void log_message(LogLevel level, std::string_view text) {
   const char* prefix = level == LogLevel::warning ? "warning: " : level == LogLevel::error ? "error: " : "";
-  logger().log(spdlog_level(level), "{}{}", prefix, text);
+  logger().log(spdlog_level(level), "{}{}", prefix, printable(text));
 }
 
 void set_log_level(LogLevel lowest) { logger().set_level(spdlog_level(lowest)); }

@@ -24,12 +24,16 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
   constexpr size_t kShortestToGuess = 3;
-  size_t best = std::clamp<size_t>(word.size() / 3, 1, 3) + 1;
+  const auto farthest = [&](std::string_view candidate) -> size_t {
+    const bool longer = candidate.starts_with(word) || word.starts_with(candidate);
+    return std::clamp<size_t>(word.size() / (longer ? 3 : 4), 1, 3);
+  };
+  size_t best = word.size() + 1;
   std::string_view nearest;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() < kShortestToGuess) continue;
     const size_t distance = edit_distance(word, candidate);
-    if (distance >= best) continue;
+    if (distance >= best || distance > farthest(candidate)) continue;
     best = distance;
     nearest = candidate;
   }

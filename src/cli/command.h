@@ -54,6 +54,8 @@ std::span<const Command* const> commands();
 
 /// Parses argv, runs the command chosen and returns its exit code.
 int run(int argc, char** argv);
+/// Whether `--json` is among the words, known before they are parsed.
+bool wants_json(int argc, char** argv);
 
 /// Prints the one JSON document of `--json`.
 void print_json(const Json& document);

@@ -57,6 +57,7 @@ int run_devices(const Arguments& arguments) {
     else
       print(device, device.index == chosen);
   }
+  if (chosen == UINT32_MAX && !arguments.json()) print_line("none of them would be used");
   if (arguments.json()) {
     Json out;
     out.set("devices", std::move(list));

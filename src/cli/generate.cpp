@@ -43,12 +43,26 @@ struct Loaded {
   std::optional<LoraConfig> lora;  // the adapter's
 };
 
+/// The last name of a path or of `org/name`; a model may have moved, or been fetched, since.
+std::string last_name(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+void note_other_base(const AdapterConfig& adapter, const std::filesystem::path& folder) {
+  const std::string& base = adapter.base_model_name_or_path;
+  if (base.empty() || last_name(base) == last_name(folder.string())) return;
+  log_warning("the adapter was trained on {} (its base_model_name_or_path) and is used on {}; on other weights it has no meaning",
+              base, folder.string());
+}
+
 /// The adapter's config, whose modules are there in the model.
-LoraConfig lora_of(const std::filesystem::path& adapter, const ModelConfig& model) {
+LoraConfig lora_of(const std::filesystem::path& adapter, const ModelConfig& model, const std::filesystem::path& folder) {
   const std::filesystem::path file = adapter / kAdapterFolder.file;
-  const LoraConfig lora = read_adapter_config(file).lora;
-  in_place(file.string(), [&] { resolve_targets(lora.target_modules, outline(model).modules); });
-  return lora;
+  const AdapterConfig config = read_adapter_config(file);
+  in_place(file.string(), [&] { resolve_targets(config.lora.target_modules, outline(model).modules); });
+  note_other_base(config, folder);
+  return config.lora;
 }
 
 Loaded load(const Arguments& arguments) {
@@ -58,7 +72,7 @@ Loaded load(const Arguments& arguments) {
   if (const auto adapter = arguments.get("--adapter")) {
     require_folder(*adapter, kAdapterFolder);
     loaded.adapter = *adapter;
-    loaded.lora = lora_of(*adapter, loaded.config);
+    loaded.lora = lora_of(*adapter, loaded.config, folder);
   }
   return loaded;
 }

@@ -6,6 +6,7 @@
 #include "io/checkpoint.h"
 #include "io/folder_kind.h"
 #include "models/model_builder.h"
+#include "text/tokenizer.h"
 #include "train/weights.h"
 
 namespace lemnos::cli {
@@ -16,14 +17,32 @@ struct Inspected {
   ModelOutline model;
   std::map<std::string, int64_t> elements_by_dtype;
   int64_t parameters = 0;
+  std::optional<Tokenizer> tokenizer;
   std::vector<std::string> notes;
 };
+
+/// A folder without a tokenizer can be trained on rows of ids; one with a broken tokenizer is an error.
+void read_tokenizer(Inspected& found, const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "tokenizer.json")) {
+    found.notes.push_back(
+        "tokenizer.json is missing: rows of text and `lemnos generate` do not work, only rows of input_ids do "
+        "(load the tokenizer with AutoTokenizer and save it again to make the file)");
+    return;
+  }
+  found.tokenizer = Tokenizer::load(folder);
+  if (!found.tokenizer->eos_token_id())
+    found.notes.push_back("the tokenizer names no EOS token: none is appended to rows of text");
+  if (const int64_t last = found.tokenizer->max_token_id(); last >= found.config.vocab_size)
+    found.notes.push_back(format("the tokenizer has ids up to {} and the model rows for {}: text with the ids beyond is refused",
+                                 last, found.config.vocab_size));
+}
 
 Inspected inspect(const std::filesystem::path& folder) {
   require_folder(folder, kModelFolder);
   Inspected found;
   found.config = read_model_config(folder / "config.json", &found.notes);
   found.model = outline(found.config);
+  read_tokenizer(found, folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
   check_weights(found.config, found.model.parameters, checkpoint);
   for (const Value& parameter : found.model.parameters) {
@@ -34,6 +53,15 @@ Inspected inspect(const std::filesystem::path& folder) {
     }
   }
   return found;
+}
+
+Json to_json(const Tokenizer& tokenizer) {
+  const auto id = [](std::optional<int32_t> token) { return token ? Json(int64_t{*token}) : Json(); };
+  Json out;
+  out.set("vocab_size", static_cast<int64_t>(tokenizer.vocab_size()));
+  out.set("bos_token_id", id(tokenizer.bos_token_id()));
+  out.set("eos_token_id", id(tokenizer.eos_token_id()));
+  return out;
 }
 
 Json to_json(const Inspected& found) {
@@ -53,6 +81,10 @@ Json to_json(const Inspected& found) {
     modules.push_back(std::move(row));
   }
   out.set("modules", std::move(modules));
+  out.set("tokenizer", found.tokenizer ? to_json(*found.tokenizer) : Json());
+  Json notes = Json::array();
+  for (const std::string& note : found.notes) notes.push_back(note);
+  out.set("notes", std::move(notes));
   return out;
 }
 
@@ -64,6 +96,7 @@ void print(const Inspected& found, bool with_modules) {
   print_line(format("layers       {} of width {}, {} heads of {} over {} key-value heads", c.num_hidden_layers, c.hidden_size,
                     c.num_attention_heads, c.head_dim, c.num_key_value_heads));
   print_line(format("vocabulary   {} rows, RoPE {} theta {}", c.vocab_size, c.ropes[0].config.rope_type, c.ropes[0].config.theta));
+  if (found.tokenizer) print_line(format("tokenizer    {} tokens", found.tokenizer->vocab_size()));
   for (const std::string& note : found.notes) print_line("note         " + note);
   if (!with_modules) return;
   for (const ModuleInfo& module : found.model.modules)

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <span>
 
 #include "base/error.h"
@@ -20,7 +21,7 @@ void add_option(CLI::App& app, Slot& slot) {
   CLI::Option* option = slot.spec->kind == OptionSpec::Kind::flag
                             ? app.add_flag(slot.spec->name, slot.flag, slot.spec->help)
                             : app.add_option(slot.spec->name, slot.values, slot.spec->help);
-  if (slot.spec->kind == OptionSpec::Kind::value) option->expected(1);
+  if (slot.spec->kind == OptionSpec::Kind::value) option->expected(1)->allow_extra_args(false);
   if (slot.spec->required) option->required();
 }
 
@@ -68,21 +69,62 @@ std::string what_is_wrong(const CLI::ParseError& error) {
   const std::string text = error.what(), name = text.substr(0, text.find(':'));
   if (error.get_name() != "ArgumentMismatch") return text;
   if (text.ends_with("missing")) return name + " needs a value";
-  return name.starts_with("-") ? name + " is given more than once" : "more than one " + name + " is given";
+  return name + " is given more than once";
 }
 
-/// What is left over of the words of a command whose options are all known.
-[[noreturn]] void refuse_extra(const Command& command, const std::string& word) {
-  if (!word.starts_with("-"))
-    fail(ErrorKind::usage, "\"{}\" is one argument too many for `lemnos {}`", word, command.name);
-  const std::string name = word.substr(0, word.find('='));
-  std::vector<std::string> known = {"--json", "--help"};
+/// The command's options by their long names.
+std::vector<std::string> long_names(const Command& command) {
+  std::vector<std::string> known = {kJson.name, "--help"};
   for (const OptionSpec& spec : command.options)
     if (spec.name[0] == '-') known.push_back(long_name(spec.name));
+  return known;
+}
+
+bool takes_value(const Command& command, std::string_view name) {
+  const auto is_it = [&](const OptionSpec& spec) {
+    return spec.name[0] == '-' && spec.kind != OptionSpec::Kind::flag && long_name(spec.name) == name;
+  };
+  return std::any_of(command.options.begin(), command.options.end(), is_it);
+}
+
+/// An option and not a negative number or a lone dash.
+bool looks_like_option(std::string_view word) {
+  if (word.starts_with("--")) return word.size() > 2;
+  return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+}
+
+[[noreturn]] void refuse_option(const Command& command, const std::string& name) {
+  const std::vector<std::string> known = long_names(command);
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   const std::string_view nearest = nearest_word(name, candidates);
   fail(ErrorKind::usage, "{} is not an option of `lemnos {}`; {}", name, command.name,
        nearest.empty() ? format("`lemnos {} --help` lists them", command.name) : format("did you mean {}?", nearest));
+}
+
+/// Before positional arguments are counted: the value of a misspelt option is none of them.
+void check_options(const Command& command, std::span<const std::string> words) {
+  const std::vector<std::string> known = long_names(command);
+  for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    const bool is_value = i > 0 && takes_value(command, words[i - 1]);
+    if (is_value && is_known)
+      fail(ErrorKind::usage, "{0} needs a value; if {1} is meant as one, write {0}={1}", words[i - 1], words[i]);
+    if (!is_value && !is_known && looks_like_option(name) && name != "-h") refuse_option(command, name);
+  }
+}
+
+/// A flag in the one spelling that is looked up: `--max_new_tokens=5` as `--max-new-tokens=5`, and
+/// `-c=FILE`, which would be the file "=FILE", as `-cFILE`.
+std::string normal_word(std::string word) {
+  if (!looks_like_option(word)) return word;
+  if (!word.starts_with("--")) {
+    if (word.size() > 2 && word[2] == '=') word.erase(2, 1);
+    return word;
+  }
+  const size_t name = std::min(word.find('='), word.size());
+  std::replace(word.begin(), word.begin() + static_cast<ptrdiff_t>(name), '_', '-');
+  return word;
 }
 
 class Parser {
@@ -95,11 +137,15 @@ class Parser {
   }
 
   int run(int argc, char** argv) {
-    check_start({argv + 1, argv + argc});
+    const std::vector<std::string> words = words_of({argv + 1, argv + argc});
     try {
-      app_.parse(argc, argv);
+      app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the last first
+    } catch (const CLI::CallForVersion& version) {
+      if (!wants_json(argc, argv)) return app_.exit(version);
+      print_json(Json::Object{{"version", LEMNOS_VERSION}});
+      return 0;
     } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) return app_.exit(error);  // --help, --version
+      if (error.get_exit_code() == 0) return app_.exit(error);  // --help
       fail(ErrorKind::usage, "{}\nRun with --help for the options.", what_is_wrong(error));
     }
     for (Added& added : added_) {
@@ -111,6 +157,21 @@ class Parser {
   }
 
  private:
+  /// What was typed, checked as far as CLI11 would not say it well.
+  static std::vector<std::string> words_of(std::span<char* const> typed) {
+    check_start(typed);
+    std::vector<std::string> words;
+    const Command* command = nullptr;
+    size_t first = 0;  // behind the command
+    for (const char* word : typed) {
+      words.push_back(command == nullptr ? word : normal_word(word));
+      for (const Command* other : commands())
+        if (command == nullptr && words.back() == other->name) command = other, first = words.size();
+    }
+    if (command != nullptr && !command->any_option) check_options(*command, std::span(words).subspan(first));
+    return words;
+  }
+
   struct Added {
     const Command* command;
     CLI::App* app;
@@ -139,7 +200,9 @@ class Parser {
     }
     if (json_) arguments.values[kJson.name] = {"true"};
     arguments.extras = added.app->remaining();
-    if (!added.command->any_option && !arguments.extras.empty()) refuse_extra(*added.command, arguments.extras.front());
+    if (!added.command->any_option && !arguments.extras.empty())
+      fail(ErrorKind::usage, "\"{}\" is one argument too many for `lemnos {}`; quote a value that holds spaces",
+           arguments.extras.front(), added.command->name);
     return arguments;
   }
 
@@ -151,5 +214,9 @@ class Parser {
 }  // namespace
 
 int run(int argc, char** argv) { return Parser().run(argc, argv); }
+
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](std::string_view word) { return word == kJson.name; });
+}
 
 }  // namespace lemnos::cli

@@ -4,8 +4,21 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/nearest.h"
+#include "train/train_config_options.h"
 
 namespace lemnos::cli {
+namespace {
+
+/// A misspelling of the program's own options, which are no training options.
+void check_key(const std::string& key) {
+  constexpr std::string_view kOwn[] = {"config", "json", "help"};
+  if (train::find_option(key) != nullptr || !train::nearest_key(key).empty()) return;
+  if (const std::string_view nearest = nearest_word(key, kOwn); !nearest.empty())
+    fail(ErrorKind::usage, "{} is not an option; did you mean --{}?", train::flag_name(key), nearest);
+}
+
+}  // namespace
 
 std::vector<OptionSpec> train_options() {
   return {{"-c,--config", "YAML file with training options (docs/options.md); flags win over it"}};
@@ -27,6 +40,7 @@ train::TrainConfig train_config_of(const Arguments& arguments) {
     const size_t equals = word.find('=');
     std::string key = word.substr(2, equals == std::string::npos ? equals : equals - 2);
     std::replace(key.begin(), key.end(), '-', '_');
+    check_key(key);
     flags.push_back({std::move(key), {}});
     if (equals != std::string::npos) flags.back().values.push_back(word.substr(equals + 1));
   }

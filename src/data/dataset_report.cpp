@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/format.h"
+#include "base/plural.h"
 #include "data/dataset.h"
 
 namespace lemnos::data {
@@ -24,13 +24,13 @@ const char* name_of(DropReason reason) {
 const char* explain(DropReason reason) {
   switch (reason) {
     case DropReason::too_short:
-      return "they have fewer than two tokens";
+      return "fewer than two tokens";
     case DropReason::all_ignored:
-      return "none of their labels is a target after the shift by one";
+      return "no label is a target after the shift by one";
     case DropReason::cut_by_max_length:
       break;
   }
-  return "max_length cuts off all their targets; raise it to train on them";
+  return "max_length cuts off all targets; raise it to train on them";
 }
 
 std::vector<RowPlace> places_dropped_for(const DataReport& report, DropReason reason) {
@@ -56,8 +56,8 @@ Json places_json(const DataReport& report, const std::vector<RowPlace>& places) 
 
 std::string totals(const DataReport& report) {
   const int64_t kept = report.rows - static_cast<int64_t>(report.dropped.size());
-  return format("data: {} of {} rows kept, {} tokens, {} of them targets, longest row {}", kept,
-                report.rows, report.tokens, report.supervised_tokens, report.longest);
+  return format("data: {} of {} kept, {}, {} of them targets, longest row {}", kept,
+                counted(report.rows, "row"), counted(report.tokens, "token"), report.supervised_tokens, report.longest);
 }
 
 }  // namespace
@@ -70,23 +70,23 @@ std::vector<std::string> describe(const DataReport& report) {
   std::vector<std::string> lines = {totals(report)};
   for (DropReason reason : kDropReasons)
     if (const auto places = places_dropped_for(report, reason); !places.empty())
-      lines.push_back(format("{} rows dropped: {} ({})", places.size(), explain(reason),
+      lines.push_back(format("{} dropped: {} ({})", counted(static_cast<int64_t>(places.size()), "row"), explain(reason),
                              first_places(report, places)));
   if (report.truncated_rows > 0)
-    lines.push_back(format("{} rows cut at max_length, {} tokens lost", report.truncated_rows,
-                           report.truncated_tokens));
+    lines.push_back(format("{} cut at max_length, {} lost", counted(report.truncated_rows, "row"),
+                           counted(report.truncated_tokens, "token")));
   if (!report.boundary_merged.empty())
     lines.push_back(format(
-        "{} rows have a token that merges prompt and completion; the model is trained on a context "
+        "{} with a token that merges prompt and completion; the model is trained on a context "
         "it does not see when it generates; end the prompt on a token boundary ({})",
-        report.boundary_merged.size(), first_places(report, report.boundary_merged)));
+        counted(static_cast<int64_t>(report.boundary_merged.size()), "row"), first_places(report, report.boundary_merged)));
   if (report.repeated_bos_removed > 0)
     lines.push_back(
-        format("{} times a BOS written in the text was removed, as the tokenizer adds one",
-               report.repeated_bos_removed));
+        format("a BOS written in the text was removed {}, as the tokenizer adds one",
+               counted(report.repeated_bos_removed, "time")));
   if (report.rows_without_eos > 0)
-    lines.push_back(format("the tokenizer names no EOS token: {} rows have none appended",
-                           report.rows_without_eos));
+    lines.push_back(format("the tokenizer names no EOS token: none is appended to {}",
+                           counted(report.rows_without_eos, "row")));
   if (!report.ignored_columns.empty()) {
     std::string names;
     for (const std::string& column : report.ignored_columns)

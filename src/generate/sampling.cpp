@@ -56,7 +56,8 @@ double uniform(uint64_t seed, int64_t step) {
 
 int32_t next_token(std::span<const float> logits, const SamplingOptions& options, int64_t step) {
   for (const float x : logits)
-    if (!std::isfinite(x)) fail(ErrorKind::usage, "the model's logits are not finite; its weights are damaged");
+    if (!std::isfinite(x))
+      fail(ErrorKind::corrupt_input, "the model's logits are not finite; its weights, or the adapter's, are damaged");
   if (options.temperature <= 0)
     return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   std::vector<Candidate> candidates = largest(logits, options);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "io/checkpoint_index.h"
 #include "io/completion_marker.h"
 
@@ -39,14 +40,14 @@ void check_shard(const SafetensorsFile& file, const Names& expected, const fs::p
   for (const TensorView& tensor : file.tensors())
     if (!expected.contains(tensor.name)) unlisted.emplace_back(tensor.name);
   if (!lacking.empty())
-    fail(ErrorKind::corrupt_input, "{}: the index {} places {} tensors here that are not: {}",
-         file.path().string(), index_file.filename().string(), lacking.size(), name_some(lacking));
+    fail(ErrorKind::corrupt_input, "{}: lacks {} that the index {} places here: {}", file.path().string(),
+         counted(static_cast<int64_t>(lacking.size()), "tensor"), index_file.filename().string(), name_some(lacking));
   if (!unlisted.empty())
     fail(ErrorKind::corrupt_input,
-         "{}: holds {} tensors that the index {} does not place here: {}; the index and the shards "
+         "{}: holds {} that the index {} does not place here: {}; the index and the shards "
          "are "
          "of different versions, fetch or save them again",
-         file.path().string(), unlisted.size(), index_file.filename().string(),
+         file.path().string(), counted(static_cast<int64_t>(unlisted.size()), "tensor"), index_file.filename().string(),
          name_some(unlisted));
 }
 

@@ -29,15 +29,32 @@ const Json& field_or_null(const Json& json, std::string_view key) {
   return found == nullptr ? null : *found;
 }
 
+constexpr const char* kHowToMake = "load the tokenizer with AutoTokenizer and save it again to make the file";
+
+/// "model", which alone must be there.
+const Json& model_of(const Json& json) {
+  const Json* model = json.find("model");
+  if (model != nullptr && model->is_object()) return *model;
+  const std::string found = !json.is_object() ? format("the file holds {}", json.type_name())
+                            : model == nullptr ? "it is missing" : format("it is {}", model->type_name());
+  fail(ErrorKind::corrupt_input, "{}, expected an object with the vocabulary and the merges; {}", found, kHowToMake);
+}
+
+/// What `make` reads from a part that may be null or absent; errors name the part.
+template <typename Make>
+auto section(const Json& json, const char* key, Make make) {
+  return in_place(key, [&] { return make(field_or_null(json, key)); });
+}
+
 }  // namespace
 
 struct Tokenizer::Impl {
   explicit Impl(const Json& json)
-      : model(json.at("model")),
-        normalizer(make_normalizer(field_or_null(json, "normalizer"))),
-        pre_tokenizer(make_pre_tokenizer(field_or_null(json, "pre_tokenizer"))),
-        post_processor(read_post_processor(field_or_null(json, "post_processor"))),
-        decoder(make_decoder(field_or_null(json, "decoder"))) {}
+      : model(in_place("model", [&] { return Bpe(model_of(json)); })),
+        normalizer(section(json, "normalizer", make_normalizer)),
+        pre_tokenizer(section(json, "pre_tokenizer", make_pre_tokenizer)),
+        post_processor(section(json, "post_processor", read_post_processor)),
+        decoder(section(json, "decoder", make_decoder)) {}
 
   void add_tokens(const Json& json);
   void add_special_tokens(const Json& json, const TokenizerSideFiles& side_files);
@@ -60,10 +77,12 @@ void Tokenizer::Impl::add_tokens(const Json& json) {
   std::vector<AddedToken> tokens;
   const Json& entries = field_or_null(json, "added_tokens");
   if (!entries.is_null())
-    for (const Json& entry : entries.as_array()) tokens.push_back(read_added_token(entry));
+    for (const Json& entry : in_place("added_tokens", [&] { return std::span(entries.as_array()); }))
+      tokens.push_back(in_place(format("added_tokens[{}]", tokens.size()), [&] { return read_added_token(entry); }));
   added.add(tokens, model);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const int64_t written = entries.as_array()[i].at("id").as_integer();
+    const int64_t written =
+        in_place(format("added_tokens[{}]: id", i), [&] { return entries.as_array()[i].at("id").as_integer(); });
     const auto id = token_to_id(tokens[i].content);
     if (id && *id != written)
       log_warning(
@@ -98,9 +117,7 @@ Tokenizer Tokenizer::load(const std::filesystem::path& model_dir) {
   const std::filesystem::path file = model_dir / "tokenizer.json";
   if (!std::filesystem::exists(file))
     fail(ErrorKind::io,
-         "{} is not there: the model folder needs the tokenizer of a fast Hugging Face tokenizer "
-         "(load it with AutoTokenizer and save it again to make the file)",
-         file.string());
+         "{} is not there: the model folder needs the file of a fast Hugging Face tokenizer ({})", file.string(), kHowToMake);
   TokenizerSideFiles side_files;
   side_files.tokenizer_config = read_optional_json_file(model_dir / "tokenizer_config.json");
   side_files.special_tokens_map = read_optional_json_file(model_dir / "special_tokens_map.json");

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "io/file.h"
 #include "io/folder_kind.h"
 #include "models/model_builder.h"
@@ -33,8 +34,9 @@ int64_t rank_for_budget(double fraction, const ModelOutline& model, const std::v
   const auto budget = static_cast<int64_t>(static_cast<double>(base) * fraction);
   const int64_t rank = budget / per_rank;
   if (rank < 1)
-    fail(ErrorKind::usage, "lora_parameter_budget: {} parameters are not enough for rank 1 on {} modules; rank 1 needs {:.4f}%",
-         budget, targets.size(), 100.0 * static_cast<double>(per_rank) / static_cast<double>(base));
+    fail(ErrorKind::usage, "lora_parameter_budget: {} is too small a budget for rank 1 on {}; rank 1 needs {:.4f}%",
+         counted(budget, "parameter"), counted(static_cast<int64_t>(targets.size()), "module"),
+         100.0 * static_cast<double>(per_rank) / static_cast<double>(base));
   return rank;
 }
 

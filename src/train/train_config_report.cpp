@@ -143,7 +143,10 @@ std::string options_markdown() {
          "Each key can stand in the YAML file (`learning_rate: 2e-4`) or on the command line "
          "(`--learning-rate 2e-4`);\nthe command line wins. Names and meanings are those of TRL's "
          "`SFTConfig` and `ModelConfig`, Transformers'\n`TrainingArguments` and PEFT's "
-         "`LoraConfig`. A key that is not listed here is an error.\n" +
+         "`LoraConfig`. A key that is not listed here is an error; on the command line `_` and `-` are the same.\n\n"
+         "A list on the command line is words, as TRL's parser takes them, or words with commas, in brackets or not:\n"
+         "`--lora-target-modules q_proj v_proj`, `q_proj,v_proj` and `\"[q_proj, v_proj]\"` say the same. Only a list in\n"
+         "the YAML file can hold a name with a comma in it.\n" +
          applied_section() + noted_section() + refused_section();
 }
 

@@ -70,6 +70,13 @@ std::optional<T> number_in(std::string_view text) {
   return value;
 }
 
+bool is_not_finite(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('.')) text.remove_prefix(1);  // YAML's .inf and .nan
+  const std::string word = lower(text);
+  return word == "nan" || word == "inf" || word == "infinity";
+}
+
 std::optional<Fraction> fraction_in(std::string_view text) {
   if (!text.ends_with('%')) return std::nullopt;
   const std::optional<double> percent = number_in<double>(text.substr(0, text.size() - 1));
@@ -104,13 +111,34 @@ std::vector<std::string> split_at_commas(std::string_view text) {
     text.remove_prefix(std::min(comma + 1, text.size()));
     while (part.starts_with(' ')) part.remove_prefix(1);
     while (part.ends_with(' ')) part.remove_suffix(1);
+    const bool quoted = part.size() > 1 && part.front() == part.back() && (part.front() == '"' || part.front() == '\'');
+    if (quoted) part = part.substr(1, part.size() - 2);
     if (!part.empty()) parts.emplace_back(part);
   }
   return parts;
 }
 
+/// What stands between the brackets of "[a, b]"; a regular expression has others inside.
+std::optional<std::string_view> inside_brackets(std::string_view text) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  const std::string_view inside = text.substr(1, text.size() - 2);
+  return inside.find_first_of("[]") == std::string_view::npos ? std::optional(inside) : std::nullopt;
+}
+
+/// "a, b" and "[a, b]" are lists as well as YAML's.
 std::vector<std::string> items_of(const RawValue& value) {
-  return value.kind == RawValue::Kind::list ? value.items : split_at_commas(value.text);
+  if (value.kind == RawValue::Kind::list) return value.items;
+  if (value.kind != RawValue::Kind::scalar) return {};
+  return split_at_commas(inside_brackets(value.text).value_or(value.text));
+}
+
+/// The items of a flag's words, however they are written: a b, a,b, "a, b", [a, b].
+std::vector<std::string> items_in(const std::vector<std::string>& words, const std::string& joined) {
+  if (const auto inside = inside_brackets(joined)) return split_at_commas(*inside);
+  std::vector<std::string> items;
+  for (const std::string& word : words)
+    for (std::string& item : split_at_commas(word)) items.push_back(std::move(item));
+  return items;
 }
 
 /// A dot alone does not make a regular expression: it stands in module names.
@@ -123,11 +151,14 @@ bool is_names_only(std::string_view text) {
 }
 
 std::optional<TargetModules> targets_in(const RawValue& value) {
-  const std::vector<std::string> items = items_of(value);
+  RawValue names = value;  // spaces as commas: no module name holds one
+  std::replace(names.text.begin(), names.text.end(), ' ', ',');
+  const std::vector<std::string> items = items_of(names);
   TargetModules targets;
+  const bool scalar = value.kind == RawValue::Kind::scalar && !inside_brackets(value.text);
   if (items.size() == 1 && items.front() == "all-linear") {
     targets.kind = TargetModules::Kind::all_linear;
-  } else if (value.kind == RawValue::Kind::scalar && !is_names_only(value.text)) {
+  } else if (scalar && !is_names_only(value.text)) {
     targets.kind = TargetModules::Kind::regex;
     targets.regex = value.text;
   } else {
@@ -142,8 +173,8 @@ std::optional<T> read(const RawValue& value) {
   const bool scalar = value.kind == RawValue::Kind::scalar;
   if constexpr (std::is_same_v<T, TargetModules>) return targets_in(value);
   if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-    if (scalar && !value.text.empty()) return std::vector{value.text};
-    return value.items.empty() ? std::nullopt : std::optional(value.items);
+    const std::vector<std::string> items = items_of(value);
+    return items.empty() ? std::nullopt : std::optional(items);
   }
   if (!scalar) return std::nullopt;
   if constexpr (std::is_same_v<T, bool>) return bool_in(value.text);
@@ -216,7 +247,8 @@ void store(Stored& target, const Option& option, const Setting& setting) {
   if (!value)
     fail(ErrorKind::usage, "{} is {}, expected {}{}", named(setting.place, option.key),
          setting.value.kind == RawValue::Kind::null ? "null" : '"' + setting.value.text + '"',
-         type_name<T>(), kOptional ? " or null" : "");
+         std::is_same_v<T, double> && is_not_finite(setting.value.text) ? "a finite number" : type_name<T>(),
+         kOptional ? " or null" : "");
   check_range(option, setting, *value);
   target = std::move(*value);
 }
@@ -275,9 +307,11 @@ std::string named(const SettingPlace& place, std::string_view key) {
 Setting setting_of(const FlagSetting& flag) {
   Setting setting{flag.key, {}, {SettingSource::flag, flag_name(flag.key)}};
   RawValue& value = setting.value;
-  value.items = flag.values;
-  value.kind = flag.values.size() > 1 ? RawValue::Kind::list : RawValue::Kind::scalar;
   for (const std::string& item : flag.values) value.text += (value.text.empty() ? "" : " ") + item;
+  const bool list = flag.values.size() > 1 || inside_brackets(value.text);
+  value.kind = list ? RawValue::Kind::list : RawValue::Kind::scalar;
+  if (list) value.items = items_in(flag.values, value.text);
+  value.empty = list && value.items.empty();
   value.absent = flag.values.empty();
   if (value.absent) value.text = "true";
   if (value.text == "null" || value.text == "None") value = {};

@@ -6,12 +6,15 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/nearest.h"
+#include "base/plural.h"
+#include "base/printable.h"
 
 namespace lemnos {
 namespace {
 
 TEST(ByteText, TakesTheUnitThatFits) {
   EXPECT_EQ(byte_text(0), "0 bytes");
+  EXPECT_EQ(byte_text(1), "1 byte");
   EXPECT_EQ(byte_text(1023), "1023 bytes");
   EXPECT_EQ(byte_text(1024), "1.00 KiB");
   EXPECT_EQ(byte_text(1536 * 1024), "1.50 MiB");
@@ -25,6 +28,19 @@ TEST(NearestWord, GuessesOnlyWhatIsNear) {
   EXPECT_EQ(nearest_word("inspct", words), "inspect");
   EXPECT_EQ(nearest_word("lemon", words), "");
   EXPECT_EQ(nearest_word("s", words), "") << "words of one letter are not guessed";
+}
+
+TEST(Printable, EscapesWhatIsNoText) {
+  const std::string text = "tab\t, line\n, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80";
+  EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(printable("\xc0\x80 \xed\xa0\x80 \xf4\x90\x80\x80"), "\\xc0\\x80 \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
+}
+
+TEST(Counted, HasASingular) {
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(0, "row") + ", " + counted(2, "row"), "0 rows, 2 rows");
 }
 
 TEST(InPlace, PutsThePlaceBeforeTheMessageAndKeepsTheKind) {

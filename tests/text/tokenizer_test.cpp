@@ -136,7 +136,11 @@ TEST(Tokenizer, ErrorsNameTheFile) {
     }
     return "";
   };
-  EXPECT_EQ(error_of(parse("[]"), {}), "tokenizer.json: the JSON key \"model\" is missing");
+  EXPECT_EQ(error_of(parse("[]"), {}).find("tokenizer.json: model: the file holds an array, expected"), 0u);
+  EXPECT_EQ(error_of(parse("{}"), {}).find("tokenizer.json: model: it is missing, expected"), 0u);
+  EXPECT_EQ(error_of(parse(R"({"model": []})"), {}).find("tokenizer.json: model: it is an array, expected"), 0u);
+  EXPECT_EQ(error_of(small_tokenizer(R"({"decoder": {"type": "Replace"}})"), {}).find("tokenizer.json: decoder: "), 0u);
+  EXPECT_EQ(error_of(small_tokenizer(R"({"added_tokens": [{"id": 1}]})"), {}).find("tokenizer.json: added_tokens[0]: "), 0u);
   TokenizerSideFiles files;
   files.tokenizer_config = parse(R"({"eos_token": 3})");
   EXPECT_EQ(error_of(small_tokenizer(), files).find("tokenizer_config.json"), 0u) << error_of(small_tokenizer(), files);

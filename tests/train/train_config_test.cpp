@@ -75,7 +75,7 @@ TEST(TrainConfig, FlagsWinOverTheFile) {
   EXPECT_EQ(config.learning_rate, 5e-4);
   EXPECT_EQ(config.max_steps, 5);
   EXPECT_EQ(config.device, "cpu");
-  EXPECT_EQ(config.dataset_name, (std::vector<std::string>{"a", "b,c"}));
+  EXPECT_EQ(config.dataset_name, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(config.given.at("learning_rate").source, SettingSource::flag);
   EXPECT_EQ(config.given.at("learning_rate").place, "--learning-rate");
   EXPECT_EQ(config.given.at("max_steps").place, "run.yaml:2");
@@ -86,7 +86,8 @@ TEST(TrainConfig, WrongValuesSayWhereAndWhatIsExpected) {
   expect_usage("seed: 1\nlearning_rate: fast\n",
                "run.yaml:2: learning_rate is \"fast\", expected a number");
   expect_usage("learning_rate: -1e-4", "learning_rate is -1e-4, expected at least 0");
-  expect_usage("learning_rate: nan", "expected a number");
+  for (const char* text : {"nan", "-inf", ".inf"})
+    expect_usage(std::string("learning_rate: ") + text, "expected a finite number");
   expect_usage("learning_rate: null", "learning_rate is null, expected a number");
   expect_usage("learning_rate: [1]", "expected a number");
   expect_usage("max_steps: 1.5", "expected an integer");
@@ -110,6 +111,7 @@ TEST(TrainConfig, MisspeltKeysGetASuggestion) {
   expect_usage("leanring_rate: 1", "did you mean learning_rate?");
   expect_usage("learning-rate: 1", "did you mean learning_rate?");
   expect_usage("lora_rank: 8", "did you mean lora_r?");
+  expect_usage("peft_config: 8", "run.yaml:1: peft_config is not an option; docs/options.md");
   expect_usage("", "--max-step is not an option; did you mean --max-steps?", {{"max_step", {"3"}}});
 }
 
@@ -126,7 +128,8 @@ TEST(TrainConfig, BrokenYamlIsNamedByLine) {
   expect_usage("- seed\n", "run.yaml:1: expected lines of the form");
   expect_usage("seed: 1\n---\nseed: 2\n", "2 YAML documents");
   expect_usage("? [a, b]\n: 1\n", "a key must be a name");
-  expect_usage("dataset_name: &loop [*loop]\n", "expected a name or a list of names");
+  for (const char* text : {"&loop [*loop]", "[a, [b]]", "{a: b}"})
+    expect_usage(std::string("dataset_name: ") + text + "\n", "expected a name or a list of names");
 }
 
 TEST(TrainConfig, KeysWithoutEffectAreNoted) {
@@ -187,6 +190,27 @@ TEST(TrainConfig, ReadsTargetModulesAsPeft) {
   EXPECT_EQ(parse("lora_target_modules:").lora_target_modules, std::nullopt);
   expect_usage("lora_target_modules: []", "expected all-linear, a list of names");
   expect_usage("lora_target_modules: ''", "expected all-linear, a list of names");
+}
+
+TEST(TrainConfig, ListsOnTheCommandLineMayBeWrittenAsPeopleDo) {
+  const std::vector<std::vector<std::string>> spellings = {
+      {"a_b", "c"}, {"a_b,c"}, {"a_b,", "c"}, {"a_b, c"}, {"[a_b,c]"}, {"[a_b, c]"}, {"[a_b,", "c]"}, {"['a_b', \"c\"]"}};
+  const std::vector<std::string> two = {"a_b", "c"};
+  for (const auto& words : spellings) {
+    EXPECT_EQ(parse("", {{"lora_target_modules", words}}).lora_target_modules->suffixes, two) << words[0];
+    EXPECT_EQ(parse("", {{"dataset_name", words}}).dataset_name, two) << words[0];
+  }
+  EXPECT_EQ(parse("", {{"lora_target_modules", {"a_b c"}}}).lora_target_modules->suffixes, two);
+  EXPECT_EQ(parse("", {{"dataset_name", {"a b.jsonl"}}}).dataset_name, std::vector<std::string>{"a b.jsonl"});
+  EXPECT_EQ(parse("dataset_name: ['a,b.jsonl']\n").dataset_name, std::vector<std::string>{"a,b.jsonl"});
+  EXPECT_EQ(parse("", {{"lora_target_modules", {"[qk]_(proj|[ab])"}}}).lora_target_modules->regex, "[qk]_(proj|[ab])");
+  EXPECT_NO_THROW(parse("", {{"lora_modules_to_save", {"[]"}}}));
+  try {
+    parse("", {{"dataset_name", {"[]"}}});
+    FAIL() << "an empty list names no data";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("--dataset-name is \"[]\", expected a name"), std::string::npos) << error.what();
+  }
 }
 
 TEST(TrainConfig, ReadsARankBudget) {
