@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "io/file.h"
+#include "io/tensor_codec.h"
 #include "train/metrics.h"
 
 namespace lemnos::train {
@@ -18,6 +19,16 @@ double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::
 std::string clock_text(double seconds) {
   const auto s = static_cast<int64_t>(std::llround(seconds));
   return s >= 3600 ? format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60) : format("{}:{:02}", s / 60, s % 60);
+}
+
+void refuse_damaged_weights(const Checkpoint& weights) {
+  for (const std::string_view name : weights.names()) {
+    if (!is_decodable_float(weights.view(name).dtype)) continue;
+    const std::vector<float> values = decode_f32(weights.view(name));
+    if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); }))
+      fail(ErrorKind::corrupt_input, "{}: {} holds a value that is not finite; the model's weights are damaged",
+           weights.folder().string(), name);
+  }
 }
 
 }  // namespace
@@ -60,12 +71,14 @@ void Loop::train_window() {
   engine_.update();
   const int64_t supervised = window.supervised;
   const Engine::WindowResult result = engine_.result();
-  if (!std::isfinite(result.grad_norm) || !std::isfinite(result.loss_sum))
+  if (!std::isfinite(result.grad_norm) || !std::isfinite(result.loss_sum)) {
+    if (!warm_ && prepared_.weights) refuse_damaged_weights(*prepared_.weights);
     fail(ErrorKind::usage,
          "step {}: the {} is not finite. Nothing was learned from this step; {}. "
          "Lower learning_rate, or look at the rows of this batch and at the model's weights",
          state_.global_step + 1, std::isfinite(result.loss_sum) ? "gradient" : "loss",
          last_saved_ > 0 ? format("checkpoint-{} is intact", last_saved_) : std::string("no checkpoint was written yet"));
+  }
   sampler_.advance();
   after_step(result, supervised, learning_rate);
 }
@@ -80,11 +93,15 @@ void Loop::after_step(const Engine::WindowResult& result, int64_t supervised, do
   if (state_.global_step % logging_steps_ == 0 || last) log_metrics(result.grad_norm, learning_rate);
 }
 
+std::string Loop::time_left(std::chrono::steady_clock::time_point now) const {
+  if (!warm_ || state_.global_step == warm_->step) return "";
+  const double per_step = seconds_between(warm_->at, now) / static_cast<double>(state_.global_step - warm_->step);
+  return "  ETA " + clock_text(per_step * static_cast<double>(prepared_.total_steps - state_.global_step));
+}
+
 void Loop::log_metrics(double grad_norm, double learning_rate) {
   const auto now = std::chrono::steady_clock::now();
   const double rate = static_cast<double>(timed_tokens_) / std::max(seconds_between(last_log_, now), 1e-9);
-  const double per_step = seconds_between(started_, now) / static_cast<double>(state_.global_step - first_step_);
-  const double left = per_step * static_cast<double>(prepared_.total_steps - state_.global_step);
   Json row;
   row.set("step", state_.global_step);
   row.set("epoch", state_.epoch);
@@ -94,8 +111,8 @@ void Loop::log_metrics(double grad_norm, double learning_rate) {
   state_.history.push_back(row);
   row.set("tokens_per_second", rate);
   append_metrics(prepared_.config.output_dir, row);
-  log_info("step {}/{}  loss {:.4f}  lr {:.3e}  grad_norm {:.3f}  {:.0f} tokens/s  ETA {}", state_.global_step,
-           prepared_.total_steps, row.at("loss").as_number(), learning_rate, grad_norm, rate, clock_text(left));
+  log_info("step {}/{}  loss {:.4f}  lr {:.3e}  grad_norm {:.3f}  {:.0f} tokens/s{}", state_.global_step,
+           prepared_.total_steps, row.at("loss").as_number(), learning_rate, grad_norm, rate, time_left(now));
   state_.logged_loss_sum = 0;
   state_.logged_tokens = 0;
   timed_tokens_ = 0;
@@ -122,11 +139,11 @@ void Loop::save() {
 
 TrainResult Loop::run(const std::function<bool()>& interrupted) {
   restart_metrics(prepared_.config.output_dir, state_.global_step);
-  started_ = last_log_ = std::chrono::steady_clock::now();
-  first_step_ = state_.global_step;
+  last_log_ = std::chrono::steady_clock::now();
   TrainResult result;
   while (state_.global_step < prepared_.total_steps) {
     train_window();
+    if (!warm_) warm_ = Warm{state_.global_step, std::chrono::steady_clock::now()};
     result.interrupted = interrupted();
     if ((save_is_due() || result.interrupted) && last_saved_ != state_.global_step) save();
     if (result.interrupted) {

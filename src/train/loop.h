@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include "train/run_folder.h"
 #include "train/session.h"
@@ -22,6 +23,7 @@ class Loop {
   void train_window();
   void after_step(const Engine::WindowResult& result, int64_t supervised, double learning_rate);
   void log_metrics(double grad_norm, double learning_rate);
+  std::string time_left(std::chrono::steady_clock::time_point now) const;
   void save();
   bool save_is_due() const;
 
@@ -37,8 +39,13 @@ class Loop {
   int64_t last_saved_ = -1;
   double last_loss_ = 0;
   int64_t timed_tokens_ = 0;  // since the last log
-  int64_t first_step_ = 0;    // of this process
-  std::chrono::steady_clock::time_point started_, last_log_;
+  /// After the first step of this process, which compiled the kernels.
+  struct Warm {
+    int64_t step;
+    std::chrono::steady_clock::time_point at;
+  };
+  std::optional<Warm> warm_;
+  std::chrono::steady_clock::time_point last_log_;
 };
 
 }  // namespace lemnos::train

@@ -2,8 +2,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "io/file.h"
 #include "train/loop.h"
+#include "train/memory_limit.h"
 #include "train/run_folder.h"
 #include "train/training_checkpoint.h"
 #include "train/weights.h"
@@ -18,12 +20,8 @@ std::string device_selector(const TrainConfig& config) {
 }
 
 void check_memory(const EnginePlan& plan, const TrainConfig& config, const DeviceProfile& device) {
-  const int64_t limit = config.memory_limit ? config.memory_limit->bytes : device.memory_bytes;
-  if (limit > 0 && plan.peak_bytes() > limit)
-    fail(ErrorKind::out_of_memory,
-         "the run needs {} of device memory and {} {}; lower per_device_train_batch_size or max_length "
-         "(`lemnos plan` shows where the memory goes)",
-         byte_text(plan.peak_bytes()), config.memory_limit ? "memory_limit allows" : device.name + " has", byte_text(limit));
+  if (const auto why = why_too_large(plan, config, device))
+    fail(ErrorKind::out_of_memory, "{} (`lemnos plan` shows where the memory goes)", *why);
 }
 
 void fill_weights(Engine& engine, const Prepared& p) {
@@ -55,9 +53,9 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
 
 void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
   log_info("device: {} ({})", device.info().name, device.info().driver);
-  log_info("training {} of {} parameters{}, {} steps, {} of device memory", plan.trainable_parameters,
-           plan.base_parameters, p.setup.lora ? format(" (LoRA r={} on {} modules)", p.setup.lora->r, plan.targets.size()) : std::string(),
-           p.total_steps, byte_text(plan.peak_bytes()));
+  log_info("training {} of {} parameters{}, {}, {} of device memory", plan.trainable_parameters,
+           plan.base_parameters, p.setup.lora ? format(" (LoRA r={} on {})", p.setup.lora->r, counted(std::ssize(plan.targets), "module")) : std::string(),
+           counted(p.total_steps, "step"), byte_text(plan.peak_bytes()));
 }
 
 }  // namespace
