@@ -86,6 +86,7 @@ struct Tiling {
   uint32_t rows, columns;
   std::vector<uint32_t> constants;
   bool short_last_step;  // the kernel's own rule for K_TAIL
+  bool adds_splits = false;
 };
 
 KernelCall product(const GemmCall& call, const GemmParams& params, int64_t splits,
@@ -147,8 +148,10 @@ std::vector<KernelCall> split_product(const GemmCall& call, int64_t splits, cons
 
 std::vector<KernelCall> gemm_tiled(const GemmCall& call, const Tiling& tiling, int64_t splits) {
   check(call);
-  if (splits > 1) return split_product(call, splits, tiling);
-  return {product(call, params_of(call), 1, tiling)};
+  if (splits > 1 && !tiling.adds_splits) return split_product(call, splits, tiling);
+  GemmParams params = params_of(call);
+  params.chunks_per_split = u32(ceil_div(ceil_div(call.k, kChunk), splits));
+  return {product(call, params, 1, tiling)};
 }
 
 Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
@@ -170,16 +173,19 @@ Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
           call.k % tile.bk != 0};
 }
 
-Tiling cpu_tiling_of(const GemmCall& call) {
+Tiling cpu_tiling_of(const GemmCall& call, int64_t splits) {
   const Vectors vec(call);
   const bool tail = call.k % 4 != 0;
   const bool plain = vec.a && vec.b && vec.c && !tail && grouping(call) != kReduction;
   const GemmCpuTile tile = choose_gemm_cpu_tile(call, plain);
+  // Few cores gain nothing from splits beside each other, which cost a pass over memory.
+  const bool adds_splits = splits > 1 && call.k <= kLongestSum;
   return {format("gemm_cpu.{}", name_of(call.b_dtype)),
           tile.rows,
           32 * tile.column_blocks,
-          {tile.rows, tile.column_blocks},
-          tail};
+          {tile.rows, tile.column_blocks, adds_splits},
+          tail,
+          adds_splits};
 }
 
 }  // namespace
@@ -198,7 +204,8 @@ std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& til
 }
 
 std::vector<KernelCall> gemm(const GemmCall& call, const DeviceProfile& device) {
-  if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call), gemm_splits(call));
+  const int64_t splits = gemm_splits(call);
+  if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call, splits), splits);
   return gemm_with_tile(call, choose_gemm_tile(call, device));
 }
 

@@ -13,9 +13,10 @@
 layout(local_size_x = 8) in;
 layout(constant_id = 7) const uint TM = 24;
 layout(constant_id = 8) const uint T4 = 2;
+layout(constant_id = 9) const bool ALL_SPLITS = false;  // adds the splits of K itself, in gemm_reduce's order
 const uint A_LOADS = (TM + 7) / 8;
 
-vec4 acc[TM][T4], total[TM][T4], a[A_LOADS], b[4][T4];
+vec4 acc[TM][T4], total[TM][T4], splits[TM][T4], a[A_LOADS], b[4][T4];
 uvec2 base_b;
 uint a_row[A_LOADS], b_row[4][T4];        // first element of what each load walks along
 uint a_column[A_LOADS], b_column[T4];     // used where the loads run across rows of memory
@@ -113,10 +114,17 @@ void flush() {
   }
 }
 
+void add_split(bool first) {
+  [[unroll]] for (uint i = 0; i < TM; ++i) [[unroll]] for (uint j = 0; j < T4; ++j) {
+    splits[i][j] = first ? total[i][j] : splits[i][j] + total[i][j];
+    total[i][j] = vec4(0);
+  }
+}
+
 void main() {
   const Rows rows = tile_rows(gl_WorkGroupID.x, TM);
   if (rows.first >= rows.end) return;
-  const uvec2 range = k_range();
+  const uvec2 range = ALL_SPLITS ? uvec2(0, p.k) : k_range();
   base_b = GROUPED == GROUPED_ROWS ? advance(p.b, rows.group, p.group_bytes_b) : p.b;
   place_loads(rows, gl_WorkGroupID.y * 32 * T4);
   [[unroll]] for (uint i = 0; i < TM; ++i) [[unroll]] for (uint j = 0; j < T4; ++j)
@@ -126,20 +134,26 @@ void main() {
   const uint step_b = (LAYOUT == NT ? 4 : 4 * p.row_stride_b) / b_unit;
   uint at_a = (LAYOUT == TN ? range.x * p.row_stride_a : range.x) / a_unit;
   uint at_b = (LAYOUT == NT ? range.x : range.x * p.row_stride_b) / b_unit;
-  for (uint k = range.x; k < range.y; k += kChunk) {
-    const uint chunk_end = min(k + kChunk, range.y), steps = (chunk_end - k) / 4;
-    for (uint s = 0; s < steps; ++s, at_a += step_a, at_b += step_b) {
-      load_step(at_a, at_b);
-      multiply();
-    }
-    if (K_TAIL) {
-      if (k + 4 * steps < chunk_end) {
-        load_tail(rows, k + 4 * steps, range.y);
+  uint split_first = range.x;
+  do {
+    const uint split_end = ALL_SPLITS ? min(split_first + p.chunks_per_split * kChunk, range.y) : range.y;
+    for (uint k = split_first; k < split_end; k += kChunk) {
+      const uint chunk_end = min(k + kChunk, split_end), steps = (chunk_end - k) / 4;
+      for (uint s = 0; s < steps; ++s, at_a += step_a, at_b += step_b) {
+        load_step(at_a, at_b);
         multiply();
       }
+      if (K_TAIL) {
+        if (k + 4 * steps < chunk_end) {
+          load_tail(rows, k + 4 * steps, range.y);
+          multiply();
+        }
+      }
+      flush();
     }
-    flush();
-  }
+    if (ALL_SPLITS) add_split(split_first == 0);
+    split_first = split_end;
+  } while (ALL_SPLITS && split_first < range.y);
 
   const uvec2 c = advance(p.c, gl_WorkGroupID.z, p.z_bytes_c);
   const uvec2 addend = advance(p.addend, gl_WorkGroupID.z, p.z_bytes_c);
@@ -147,7 +161,7 @@ void main() {
     if (b_column[j] < p.n) {
       const vec4 bias = bias4(b_column[j]);
       [[unroll]] for (uint i = 0; i < TM; ++i)
-        if (rows.first + i < rows.end) store4(c, addend, rows.first + i, b_column[j], total[i][j], bias);
+        if (rows.first + i < rows.end) store4(c, addend, rows.first + i, b_column[j], ALL_SPLITS ? splits[i][j] : total[i][j], bias);
     }
   }
 }

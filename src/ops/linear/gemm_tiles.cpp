@@ -7,8 +7,6 @@ namespace lemnos {
 namespace {
 
 constexpr int64_t kChunk = 64;
-/// lavapipe of Mesa 22 stops all loops of an invocation after 65,534 rounds; a K step is 4 long.
-constexpr int64_t kLongestSum = 196608;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

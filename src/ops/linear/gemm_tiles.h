@@ -7,6 +7,9 @@
 
 namespace lemnos {
 
+/// lavapipe of Mesa 22 stops all loops of an invocation after 65,534 rounds; a K step is 4 long.
+inline constexpr int64_t kLongestSum = 196608;
+
 /// How the GPU kernel cuts a product up; never changes a bit of the result (see gemm_gpu.comp).
 struct GemmTile {
   uint32_t bm, bn, bk;  // of a workgroup

@@ -217,6 +217,30 @@ TEST_P(GemmTest, LongSumsAreSplit) {
   }
 }
 
+TEST_P(GemmTest, SplitsAreAddedInOrderHoweverTheyAreRun) {
+  const int64_t side = 40, k = 400;
+  const Problem whole{.layout = GemmLayout::tn, .m = side, .n = side, .k = k};
+  const int64_t splits = gemm_splits({.layout = GemmLayout::tn, .m = side, .n = side, .k = k});
+  ASSERT_EQ(splits, 3);
+  Data data = make_data(whole);
+  const std::vector<float> all = run_on_device(whole, data, profile());
+  std::vector<float> sum;
+  for (const auto& [first, end] : {std::pair{0, 192}, {192, 384}, {384, 400}}) {
+    Problem part = whole;
+    part.k = end - first;
+    part.offset = first * side;
+    data.c.resize(static_cast<size_t>(part.offset + side * side));
+    const std::vector<float> got = run_on_device(part, data, profile());
+    for (size_t at = 0; at < all.size(); ++at) {
+      const float x = got[static_cast<size_t>(part.offset) + at];
+      if (first == 0) sum.push_back(x);
+      else sum[at] += x;
+    }
+  }
+  for (size_t at = 0; at < all.size(); ++at)
+    ASSERT_EQ(std::bit_cast<uint32_t>(all[at]), std::bit_cast<uint32_t>(sum[at])) << at;
+}
+
 TEST_P(GemmTest, HalfPrecisionWeightsWidenExactly) {
   for (const DType dtype : {DType::f16, DType::bf16})
     for (const GemmLayout layout : {GemmLayout::nn, GemmLayout::nt}) {
