@@ -128,7 +128,10 @@ def logits_in_peft(args, out):
         "steps": 0, "optimizer": {"lr": 0.0, "betas": [0.9, 0.999], "eps": 1e-8, "weight_decay": 0.0},
     }))
     done = subprocess.run([args.binary, "verify", bundle, "--json"], stdout=subprocess.PIPE, text=True)
-    kind = json.loads(done.stdout)["kinds"][0]
+    report = json.loads(done.stdout)
+    if "error" in report:
+        sys.exit(f"lemnos verify: {report['error']['message']}")
+    kind = report["kinds"][0]
     return {key: kind[key] for key in ("max_abs_vs_hf", "max_abs_vs_truth", "hf_max_abs_vs_truth", "gate2")}
 
 

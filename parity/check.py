@@ -82,13 +82,15 @@ def run_verify(options, bundle):
     except ValueError:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return {"ok": False, "error": f"exit code {done.returncode}: {last}"}
-    if report["ok"] != (done.returncode == 0):
+    if "ok" in report and report["ok"] != (done.returncode == 0):
         report |= {"ok": False, "error": f"exit code {done.returncode} contradicts the report"}
     return report
 
 
 def restored(report):
-    """JSON has no infinity: the figures of what is not finite come as null."""
+    """An error is a document of its own; and JSON has no infinity: what is not finite comes as null."""
+    if isinstance(error := report.get("error"), dict):
+        return {"ok": False, "error": f"exit code {error['exit_code']}: {error['message']}"}
     for kind in report.get("kinds", []):
         if not kind.get("finite", True):
             kind |= {key: math.inf for key, value in kind.items()

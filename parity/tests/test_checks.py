@@ -94,6 +94,18 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(check.verdict(ENTRY, check.restored(wrong)), "FAIL not finite")
         self.assertEqual(check.cell(wrong["kinds"][1], 1e-8), "inf/1.0e-08")
 
+    def test_an_error_document_is_a_refusal_only_by_name(self):
+        entry = ENTRY | {"surface": "mixtral_aux_loss"}
+
+        def verdict(code, message):
+            document = {"error": {"kind": "unsupported", "message": message, "exit_code": code}}
+            return check.verdict(entry, check.restored(document))
+
+        field = check.MUST_BE_REFUSED["mixtral_aux_loss"]
+        self.assertEqual(verdict(3, f"config.json: {field} is true"), f"PASS refused: {field}")
+        self.assertTrue(verdict(3, "another reason").startswith("FAIL"))
+        self.assertTrue(verdict(1, f"{field} crashed").startswith("FAIL"))
+
     def test_a_gate_2_red_counts_when_it_repeats_on_three_seeds(self):
         self.assertEqual(self.run_check({1: False, 2: False, 3: False}), 1)
         self.assertEqual(self.run_check({1: False, 2: True, 3: False}), 0)
