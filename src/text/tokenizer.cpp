@@ -76,9 +76,11 @@ struct Tokenizer::Impl {
 void Tokenizer::Impl::add_tokens(const Json& json) {
   std::vector<AddedToken> tokens;
   const Json& entries = field_or_null(json, "added_tokens");
-  if (!entries.is_null())
-    for (const Json& entry : in_place("added_tokens", [&] { return std::span(entries.as_array()); }))
+  if (!entries.is_null()) {
+    const std::span<const Json> listed = in_place("added_tokens", [&] { return std::span(entries.as_array()); });
+    for (const Json& entry : listed)
       tokens.push_back(in_place(format("added_tokens[{}]", tokens.size()), [&] { return read_added_token(entry); }));
+  }
   added.add(tokens, model);
   for (size_t i = 0; i < tokens.size(); ++i) {
     const int64_t written =
