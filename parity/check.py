@@ -82,8 +82,10 @@ def run_verify(options, bundle):
     except ValueError:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return {"ok": False, "error": f"exit code {done.returncode}: {last}"}
-    if "ok" in report and report["ok"] != (done.returncode == 0):
-        report |= {"ok": False, "error": f"exit code {done.returncode} contradicts the report"}
+    error = report.get("error")
+    agrees = error["exit_code"] == done.returncode if error else report["ok"] == (done.returncode == 0)
+    if not agrees or (error and done.returncode == 0):
+        return {"ok": False, "error": f"exit code {done.returncode} contradicts the report"}
     return report
 
 

@@ -33,7 +33,7 @@ void refuse_damaged_weights(const Checkpoint& weights) {
 
 }  // namespace
 
-Loop::Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, OwnCheckpoints own)
+Loop::Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, OwnCheckpoints own, Json settings)
     : prepared_(prepared),
       engine_(engine),
       sampler_(sampler),
@@ -43,7 +43,7 @@ Loop::Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, Own
       own_(std::move(own)),
       logging_steps_(std::max<int64_t>(1, steps_of(prepared.config.logging_steps, prepared.total_steps))),
       save_steps_(std::max<int64_t>(1, steps_of(prepared.config.save_steps, prepared.total_steps))) {
-  state_.settings = learning_settings(prepared);
+  state_.settings = std::move(settings);
   state_.max_steps = prepared.total_steps;
 }
 

@@ -13,7 +13,7 @@ namespace lemnos::train {
 /// Steps the engine through the sampler's windows; logs, saves, stops.
 class Loop {
  public:
-  Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, OwnCheckpoints own);
+  Loop(const Prepared& prepared, Engine& engine, data::Sampler& sampler, OwnCheckpoints own, Json settings);
 
   /// Continues after a checkpoint's step; weights and moments are restored apart (load_checkpoint).
   void resume(TrainerState state);

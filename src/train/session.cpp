@@ -66,9 +66,10 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   const auto checkpoint = checkpoint_to_resume(config);
   const Prepared prepared = prepare(std::move(config));
   OwnCheckpoints own(prepared.config.output_dir);
+  const Json settings = learning_settings(prepared);
   std::optional<TrainerState> start;
   if (checkpoint) {
-    start = read_state_to_resume(*checkpoint, learning_settings(prepared));
+    start = read_state_to_resume(*checkpoint, settings);
     own.resume(*checkpoint, *start);
   }
   const std::unique_ptr<vk::Device> device = vk::Device::open(device_selector(prepared.config));
@@ -84,7 +85,7 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   Engine engine(*device, prepared.setup, std::move(plan));
   fill_weights(engine, prepared);
   data::Sampler sampler(prepared.dataset, prepared.sampling);
-  Loop loop(prepared, engine, sampler, std::move(own));
+  Loop loop(prepared, engine, sampler, std::move(own), settings);
   if (checkpoint) {
     load_checkpoint(*checkpoint, engine, prepared.identity);
     loop.resume(std::move(*start));
