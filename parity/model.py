@@ -20,13 +20,14 @@ LORA_ALPHA = 8
 def write_model(surface, fixture, seed, folder):
     """save_pretrained of the surface's random model; old-style config.json where asked."""
     config = AutoConfig.for_model(
-        surface.family, use_cache=False, dtype="float32", **surface.config_for(SIZE_OF[fixture])
+        surface.family, use_cache=False, dtype=surface.stored, **surface.config_for(SIZE_OF[fixture])
     )
     model = AutoModelForCausalLM.from_config(config, **settings.MODEL_OPTIONS)
     count = sum(p.numel() for p in model.parameters())
     if count > LARGEST_MODEL:
         raise ValueError(f"{surface.name} {fixture}: {count} parameters, limit {LARGEST_MODEL}")
     weights.fill(model, surface, seed)
+    model.to(getattr(torch, surface.stored))
     model.save_pretrained(folder)
     if surface.legacy_config:
         _write_legacy_config(folder / "config.json", surface, SIZE_OF[fixture])
@@ -80,7 +81,7 @@ def _check_disk_names(model, folder):
         names = ", ".join(sorted(saved.keys() ^ ours.keys()))
         raise RuntimeError(f"names differ from the saved file: {names}")
     for name, tensor in saved.items():
-        if not torch.equal(tensor, ours[name]):
+        if not torch.equal(tensor.float(), ours[name]):
             raise RuntimeError(f"{name} differs from the saved file")
 
 

@@ -18,13 +18,17 @@ SIZES = {
     },
 }
 
+# A branch that touches neither padding nor packing: a RoPE type of another family, a storage type.
+BRANCH = ("tiny", "tile")
+
 
 @dataclass(frozen=True)
 class Surface:
     """`config` holds for both sizes, `tiny` and `tile` override it. `init` puts rules (expression,
-    kind, value) before the default ones of weights.py. `seeds` is fixed; `fixture_seeds`
-    names those of a fixture in which one of them has a top-k margin that is too small: the first
-    three that have not (parity.margins shows each that was passed over)."""
+    kind, value) before the default ones of weights.py. `stored` is the weights' type on disk.
+    `seeds` is fixed; `fixture_seeds` names those of a fixture in which one of them has a top-k
+    margin that is too small: the first three that have not (parity.margins shows each that was
+    passed over)."""
 
     name: str
     config: dict = field(default_factory=dict)
@@ -33,6 +37,7 @@ class Surface:
     init: tuple = ()
     lora_targets: object = "all-linear"
     legacy_config: bool = False
+    stored: str = "float32"
     packed_lengths: tuple = (41, 90)
     fixtures: tuple = ("tiny", "tile", "packed", "left")
     seeds: tuple = (1, 2, 3)

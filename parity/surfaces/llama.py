@@ -1,15 +1,10 @@
 """Llama 2/3, SmolLM2, TinyLlama."""
 
-from parity.surface import Surface
+from parity import ropes
+from parity.surface import BRANCH, Surface
 
-LLAMA3 = {
-    "rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
-}
-YARN = {
-    "rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0,
-    "original_max_position_embeddings": 4096,
-}
+LLAMA3 = ropes.llama3(10000.0)
+TWO_HEADS = {"num_attention_heads": 2, "num_key_value_heads": 1}
 
 SURFACES = [
     Surface("llama"),
@@ -32,11 +27,11 @@ SURFACES = [
     ),
     Surface(
         "llama_rope_linear",
-        {"rope_parameters": {"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}},
+        {"rope_parameters": ropes.linear(10000.0)},
     ),
     Surface(  # longer than max_position_embeddings, so the base grows with the longest row
         "llama_rope_dynamic",
-        {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0}},
+        {"rope_parameters": ropes.dynamic(10000.0)},
         tiny={"max_position_embeddings": 4},
         tile={"max_position_embeddings": 32},
         packed_lengths=(65, 65),
@@ -44,14 +39,40 @@ SURFACES = [
     Surface(  # the frequencies of head_dim 4 and 16 fall on both sides of both wavelengths
         "llama_rope_llama3",
         {"rope_parameters": LLAMA3, "max_position_embeddings": 512, "tie_word_embeddings": True},
-        tiny={"num_attention_heads": 2, "num_key_value_heads": 1},
+        tiny=TWO_HEADS,
     ),
-    Surface("llama_rope_yarn", {"rope_parameters": YARN, "max_position_embeddings": 16384},
-            tiny={"num_attention_heads": 2, "num_key_value_heads": 1}),
+    Surface("llama_rope_yarn",
+            {"rope_parameters": ropes.yarn(10000.0), "max_position_embeddings": 16384}, tiny=TWO_HEADS),
     Surface(  # config.json as released checkpoints have it: rope_theta and rope_scaling
         "llama_legacy_config",
         {"rope_parameters": LLAMA3, "max_position_embeddings": 512, "attention_bias": True},
-        tiny={"num_attention_heads": 2, "num_key_value_heads": 1},
+        tiny=TWO_HEADS,
         legacy_config=True,
     ),
+    Surface(  # the factor comes from the two lengths
+        "llama_rope_yarn_mscale",
+        {"rope_parameters": ropes.yarn(10000.0, factor=None, mscale=1.0, mscale_all_dim=0.8),
+         "max_position_embeddings": 16384},
+        tiny=TWO_HEADS, fixtures=BRANCH,
+    ),
+    Surface(
+        "llama_rope_yarn_attention_factor",
+        {"rope_parameters": ropes.yarn(10000.0, attention_factor=0.9, truncate=False),
+         "max_position_embeddings": 16384},
+        tiny=TWO_HEADS, fixtures=BRANCH,
+    ),
+    Surface(  # every row is longer than the trained length
+        "llama_rope_longrope",
+        tiny={"rope_parameters": ropes.longrope(10000.0, 2, 4), "max_position_embeddings": 16},
+        tile={"rope_parameters": ropes.longrope(10000.0, 8, 32), "max_position_embeddings": 512},
+    ),
+    Surface(  # no row is
+        "llama_rope_longrope_short",
+        {"max_position_embeddings": 512},
+        tiny={"rope_parameters": ropes.longrope(10000.0, 2, 256, factor=2.0)},
+        tile={"rope_parameters": ropes.longrope(10000.0, 8, 256, attention_factor=1.1)},
+        fixtures=BRANCH,
+    ),
+    Surface("llama_bf16", stored="bfloat16"),
+    Surface("llama_f16", {"attention_bias": True, "mlp_bias": True}, stored="float16"),
 ]

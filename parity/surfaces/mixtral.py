@@ -1,6 +1,7 @@
 """Mixtral: softmax over all experts, top-k, weights renormalised."""
 
-from parity.surface import Surface
+from parity import ropes
+from parity.surface import BRANCH, Surface
 
 # fixture_seeds: with the seeds 1, 2, 3 a top-k margin of these fixtures is under 1e-4
 # (parity.margins prints them); these are the first three seeds that keep clear of ties.
@@ -9,10 +10,11 @@ from parity.surface import Surface
 ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
 TINY = {"intermediate_size": 20}
 TILE = {"intermediate_size": 45}
+FOUR = {"num_local_experts": 4, "num_experts_per_tok": 2}
 
 SURFACES = [
     Surface(
-        "mixtral", {"num_local_experts": 4, "num_experts_per_tok": 2}, TINY, TILE,
+        "mixtral", FOUR, TINY, TILE,
         lora_targets=ATTENTION,
         fixture_seeds={"tile": (1, 8, 11), "packed": (1, 5, 7), "left": (6, 7, 9)},
     ),
@@ -41,4 +43,27 @@ SURFACES = [
         fixtures=("tiny", "tile", "left"),
         fixture_seeds={"tile": (9, 10, 12), "left": (5, 14, 19)},
     ),
+    *(Surface(name, FOUR | config, TINY | {"head_dim": 4} | tiny, TILE | {"head_dim": 16} | tile,
+              lora_targets=ATTENTION, fixtures=BRANCH, **more)
+      for name, config, tiny, tile, more in (
+        ("mixtral_rope_linear",
+         {"rope_parameters": ropes.linear(1000000.0), "num_key_value_heads": 4}, {},
+         {"num_attention_heads": 4, "head_dim": 24},
+         {"legacy_config": True}),
+        ("mixtral_rope_dynamic", {"rope_parameters": ropes.dynamic(1000000.0)},
+         {"max_position_embeddings": 4}, {"max_position_embeddings": 32}, {}),
+        ("mixtral_rope_llama3", {"rope_parameters": ropes.llama3(1000000.0)},
+         {"head_dim": 8}, {}, {}),
+        ("mixtral_rope_yarn", {"rope_parameters": ropes.yarn(1000000.0, attention_factor=0.9),
+                               "max_position_embeddings": 16384}, {}, {}, {}),
+        ("mixtral_rope_yarn_mscale",
+         {"rope_parameters": ropes.yarn(1000000.0, factor=None, mscale=1.0, mscale_all_dim=0.8,
+                                        truncate=False),
+          "max_position_embeddings": 16384}, {}, {}, {}),
+        ("mixtral_rope_longrope", {},
+         {"rope_parameters": ropes.longrope(10000.0, 2, 4), "max_position_embeddings": 16},
+         {"rope_parameters": ropes.longrope(10000.0, 8, 32), "max_position_embeddings": 512}, {}),
+        ("mixtral_bf16", {}, {}, {}, {"stored": "bfloat16"}),
+        ("mixtral_f16", {}, {}, {}, {"stored": "float16"}),
+      )),
 ]
