@@ -23,10 +23,11 @@ lemnos_find_library(ICU_UC icuuc)
 lemnos_find_library(ICU_DATA icudata)
 lemnos_find_library(PCRE2_8 pcre2-8)
 lemnos_find_library(YAML_CPP yaml-cpp)
+lemnos_find_library(MD md)
 
 add_library(lemnos_dependencies INTERFACE)
 target_link_libraries(lemnos_dependencies INTERFACE
-  Vulkan::Headers ${YAML_CPP} ${PCRE2_8} ${ICU_I18N} ${ICU_UC} ${ICU_DATA} Threads::Threads ${CMAKE_DL_LIBS})
+  Vulkan::Headers ${YAML_CPP} ${PCRE2_8} ${ICU_I18N} ${ICU_UC} ${ICU_DATA} ${MD} Threads::Threads ${CMAKE_DL_LIBS})
 # fmt and spdlog are compiled into one translation unit each (base/format.cpp, base/log.cpp): no shared library at run time.
 get_target_property(LEMNOS_FMT_INCLUDE fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(lemnos_dependencies SYSTEM INTERFACE ${LEMNOS_FMT_INCLUDE})

@@ -117,4 +117,12 @@ void read_qwen_sliding_window(ConfigReader& reader, ModelConfig& config) {
   }
 }
 
+std::vector<std::string> qwen_sliding_window_features(const ModelConfig& config) {
+  const Json* layer_types = config.json.find("layer_types");
+  const bool listed = layer_types != nullptr && !layer_types->is_null();
+  const bool slides = std::ranges::any_of(config.sliding_window, [](int64_t window) { return window > 0; });
+  if (listed || !slides) return {};
+  return {"layer_types:from_max_window_layers"};
+}
+
 }  // namespace lemnos

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -75,6 +76,10 @@ struct Family {
                                    const Shape& shape) = nullptr;
   /// Names in a checkpoint that are ignored when present, as Transformers ignores them (null: none).
   bool (*ignorable)(std::string_view disk_name) = nullptr;
+  /// What of its config is in play besides what all decoders share (null: nothing); see features.h.
+  std::vector<std::string> (*features)(const ModelConfig& config) = nullptr;
+  /// Features that act on each other, besides those of all decoders.
+  std::vector<std::pair<const char*, const char*>> interacting = {};
 };
 
 /// All families, from the build's generated table.
@@ -108,5 +113,7 @@ void check_size(const ConfigReader& reader, std::string_view key, int64_t value,
 
 /// `layer_types` or the use_sliding_window / max_window_layers rule of the Qwen families.
 void read_qwen_sliding_window(ConfigReader& reader, ModelConfig& config);
+/// Its features: by which of the two rules layers slide.
+std::vector<std::string> qwen_sliding_window_features(const ModelConfig& config);
 
 }  // namespace lemnos

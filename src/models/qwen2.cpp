@@ -19,6 +19,7 @@ extern const Family kFamily_qwen2;
 const Family kFamily_qwen2{.model_type = "qwen2",
                            .architecture = "Qwen2ForCausalLM",
                            .read_config = read_config,
-                           .build = build};
+                           .build = build,
+                           .features = qwen_sliding_window_features};
 
 }  // namespace lemnos

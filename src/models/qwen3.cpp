@@ -15,12 +15,19 @@ ValueId build(ModelBuilder& m, const ModelConfig& config) {
   return pre_norm_decoder(m, config, swiglu_mlp, {.head_norm = true});
 }
 
+std::vector<std::string> features(const ModelConfig& config) {
+  std::vector<std::string> names = qwen_sliding_window_features(config);
+  names.push_back("q_norm");
+  return names;
+}
+
 }  // namespace
 
 extern const Family kFamily_qwen3;
 const Family kFamily_qwen3{.model_type = "qwen3",
                            .architecture = "Qwen3ForCausalLM",
                            .read_config = read_config,
-                           .build = build};
+                           .build = build,
+                           .features = features};
 
 }  // namespace lemnos

@@ -40,6 +40,25 @@ bool is_result(const std::string& name) {
   return name == "logits" || name.starts_with("grad/") || name.starts_with("step");
 }
 
+Json to_json(const std::vector<std::string>& names) {
+  Json out = Json::array();
+  for (const std::string& name : names) out.push_back(name);
+  return out;
+}
+
+void add_evidence(Json& out, const Evidence& evidence) {
+  out.set("family", evidence.claim.program.family);
+  out.set("stage", evidence.claim.program.stage);
+  out.set("features", to_json(evidence.claim.features));
+  out.set("ops", to_json(evidence.claim.program.ops));
+  out.set("sources", evidence.sources);
+  out.set("spirv", evidence.spirv);
+  out.set("binary", evidence.binary);
+  out.set("driver", evidence.driver);
+  out.set("paths", evidence.kernels);
+  out.set("tensors_sha256", evidence.tensors_sha256);
+}
+
 bool all_green(const VerifyReport& report) {
   bool green = report.missing.empty() && report.additional.empty() && report.base_drift == 0 && !report.kinds.empty();
   for (const KindFigures& kind : report.kinds)
@@ -76,7 +95,6 @@ Json to_json(const VerifyReport& report) {
     for (const auto& item : items) out.push_back(convert(item));
     return out;
   };
-  const auto text = [](const std::string& s) { return Json(s); };
   const auto number = [](double x) { return Json(x); };
   Json out;
   out.set("ok", report.ok);
@@ -84,11 +102,12 @@ Json to_json(const VerifyReport& report) {
   out.set("device", report.device);
   out.set("kinds", list(report.kinds, [](const KindFigures& k) { return to_json(k); }));
   out.set("tensors", list(report.tensors, [](const TensorFigures& t) { return to_json(t); }));
-  out.set("missing", list(report.missing, text));
-  out.set("additional", list(report.additional, text));
+  out.set("missing", to_json(report.missing));
+  out.set("additional", to_json(report.additional));
   out.set("base_drift", report.base_drift);
   out.set("loss", list(report.loss, number));
   out.set("hf_loss", list(report.hf_loss, number));
+  add_evidence(out, report.evidence);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "verify/evidence.h"
 #include "verify/gates.h"
 #include "verify/reference.h"
 
@@ -23,6 +24,7 @@ struct VerifyReport {
   std::vector<std::string> additional;  // from us, not in the bundle
   double base_drift = 0;                // largest change of a frozen parameter; must be exactly 0
   std::vector<double> loss, hf_loss;
+  Evidence evidence;
 };
 
 /// Compares `ours` with the bundle, every tensor of either side, and judges by the gates.

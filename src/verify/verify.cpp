@@ -13,6 +13,7 @@
 #include "models/model_builder.h"
 #include "peft/adapter_config.h"
 #include "runtime/profile.h"
+#include "train/claim.h"
 #include "train/engine.h"
 #include "train/weights.h"
 
@@ -28,8 +29,11 @@ std::vector<float> floats_of(std::span<const std::byte> bytes) {
 class Run {
  public:
   Run(vk::Device& device, const Reference& reference, const VerifyOptions& options)
-      : reference_(reference), setup_(make_setup(reference)), engine_(make_engine(device, options)) {
-    load_weights(engine_.storage(), engine_.graph(), setup_.model, Checkpoint::open(reference.folder / "model"));
+      : reference_(reference),
+        weights_(Checkpoint::open(reference.folder / "model")),
+        setup_(make_setup(reference, weights_)),
+        engine_(make_engine(device, options)) {
+    load_weights(engine_.storage(), engine_.graph(), setup_.model, weights_);
     if (setup_.lora)
       load_adapter(engine_.storage(), engine_.graph(), Checkpoint::open_adapter(reference.folder / "adapter"));
     if (setup_.lora) frozen_ = export_parameters(false);
@@ -51,6 +55,19 @@ class Run {
     return ours;
   }
 
+  /// All but what is taken of the results.
+  Evidence evidence(const vk::Device& device, const VerifyOptions& options) const {
+    DeviceProfile profile = profile_of(device);
+    profile.cpu_path = profile.cpu_path && !options.gpu_path;
+    Evidence evidence{.claim = claim_of(setup_.model, reference_.given_gradients ? "optimizer" : reference_.stage, setup_.dtypes)};
+    evidence.sources = proof::fingerprint(proof::source_table(), evidence.claim.program);
+    evidence.spirv = spirv_sha256(engine_.plan(), profile);
+    evidence.binary = executable_sha256();
+    evidence.driver = device.info().driver;
+    evidence.kernels = profile.cpu_path ? "cpu" : "gpu";
+    return evidence;
+  }
+
   double base_drift() {
     if (!setup_.lora) return 0;
     double drift = 0;
@@ -61,9 +78,10 @@ class Run {
   }
 
  private:
-  static EngineSetup make_setup(const Reference& reference) {
+  static EngineSetup make_setup(const Reference& reference, const Checkpoint& weights) {
     EngineSetup setup;
     setup.model = reference.model;
+    setup.dtypes = stored_dtypes(setup.model, outline(setup.model).parameters, weights);
     if (reference.stage == "lora") setup.lora = read_adapter_config(reference.folder / "adapter" / "adapter_config.json").lora;
     setup.decay_all = true;
     setup.want_logits = !reference.given_gradients;
@@ -136,6 +154,7 @@ class Run {
   }
 
   const Reference& reference_;
+  Checkpoint weights_;
   EngineSetup setup_;
   Engine engine_;
   NamedTensors frozen_;
@@ -148,7 +167,10 @@ VerifyReport verify_reference(vk::Device& device, const std::filesystem::path& b
   Run run(device, reference, options);
   std::vector<double> loss;
   NamedTensors ours = run.compute(loss);
+  Evidence evidence = run.evidence(device, options);
+  evidence.tensors_sha256 = tensors_sha256(ours);
   VerifyReport report = judge_results(reference, std::move(ours), run.base_drift());
+  report.evidence = std::move(evidence);
   report.device = device.info().name;
   report.loss = std::move(loss);
   return report;

@@ -1,0 +1,84 @@
+#include "proof/sources.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/sha256.h"
+
+namespace lemnos::proof {
+namespace {
+
+/// What runs every program, and how shaders are compiled.
+constexpr const char* kRoots[] = {"train/engine.h", "train/weights.h", "cmake/Shaders.cmake"};
+
+std::string stem_of(const std::string& path) { return path.substr(0, path.rfind('.')); }
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+class Closure {
+ public:
+  Closure(const std::vector<SourceFile>& table, const ProgramParts& program) : program_(program) {
+    for (const SourceFile& source : table) by_path_[source.path] = &source;
+    for (const SourceFile& source : table) note_implementation(source);
+  }
+
+  std::vector<const SourceFile*> find(const std::vector<SourceFile>& table) {
+    for (const char* root : kRoots) visit(root);
+    const std::set<std::string> ops(program_.ops.begin(), program_.ops.end());
+    for (const SourceFile& source : table) {
+      const bool family = program_.stage != "optimizer" && !source.family.empty() && source.family == program_.family;
+      const auto is_used = [&](const std::string& op) { return ops.contains(op); };
+      if (family || std::any_of(source.ops.begin(), source.ops.end(), is_used)) visit(source.path);
+    }
+    std::vector<const SourceFile*> found;
+    for (const std::string& path : visited_) found.push_back(by_path_.at(path));
+    return found;
+  }
+
+ private:
+  /// A .cpp implements the header of its own stem, or, without one, those it includes of its folder.
+  void note_implementation(const SourceFile& source) {
+    if (source.path.ends_with(".comp")) shaders_[source.path.substr(folder_of(source.path).size())] = source.path;
+    if (!source.path.ends_with(".cpp") || !source.ops.empty() || !source.family.empty()) return;
+    const std::string own = stem_of(source.path) + ".h";
+    if (by_path_.contains(own)) return implementations_[own].push_back(source.path);
+    for (const std::string& header : source.includes)
+      if (folder_of(header) == folder_of(source.path)) implementations_[header].push_back(source.path);
+  }
+
+  void visit(const std::string& path) {
+    const auto found = by_path_.find(path);
+    if (found == by_path_.end()) return;  // decides no numbers
+    if (path.starts_with("peft/") && program_.stage != "lora") return;
+    if (!visited_.insert(path).second) return;
+    for (const std::string& header : found->second->includes) visit(header);
+    for (const std::string& shader : found->second->shaders) visit(shaders_.at(shader + ".comp"));
+    for (const std::string& implementation : implementations_[path]) visit(implementation);
+  }
+
+  const ProgramParts& program_;
+  std::map<std::string, const SourceFile*> by_path_;
+  std::map<std::string, std::vector<std::string>> implementations_;
+  std::map<std::string, std::string> shaders_;  // file name -> path
+  std::set<std::string> visited_;
+};
+
+}  // namespace
+
+std::vector<const SourceFile*> closure(const std::vector<SourceFile>& table, const ProgramParts& program) {
+  return Closure(table, program).find(table);
+}
+
+std::string fingerprint(const std::vector<SourceFile>& table, const ProgramParts& program) {
+  Sha256 sha;
+  for (const SourceFile* source : closure(table, program)) {
+    sha.add(source->path);
+    sha.end_part();
+    sha.add(source->sha256);
+    sha.end_part();
+  }
+  return sha.hex();
+}
+
+}  // namespace lemnos::proof
