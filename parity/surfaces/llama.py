@@ -42,7 +42,8 @@ SURFACES = [
         tiny=TWO_HEADS,
     ),
     Surface("llama_rope_yarn",
-            {"rope_parameters": ropes.yarn(10000.0), "max_position_embeddings": 16384}, tiny=TWO_HEADS),
+            {"rope_parameters": ropes.yarn(10000.0), "max_position_embeddings": 16384},
+            tiny=TWO_HEADS),
     Surface(  # config.json as released checkpoints have it: rope_theta and rope_scaling
         "llama_legacy_config",
         {"rope_parameters": LLAMA3, "max_position_embeddings": 512, "attention_bias": True},

@@ -22,7 +22,10 @@ void print(const VerifyReport& report) {
   }
   for (const std::string& name : report.missing) print_line("missing here: " + name);
   for (const std::string& name : report.additional) print_line("not in the bundle: " + name);
-  if (report.base_drift != 0) print_line(format("the frozen base moved by {:.3e}", report.base_drift));
+  const Invariants& exact = report.invariants;
+  if (exact.base_drift != 0) print_line(format("the frozen base moved by {:.3e}", exact.base_drift));
+  if (exact.documents_bit_equal == false) print_line("a packed document has other bits than the document alone");
+  if (exact.resume_bit_equal == false) print_line("resumed from step 1 it ends in other bits");
 }
 
 int run_verify(const Arguments& arguments) {

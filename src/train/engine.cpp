@@ -20,7 +20,7 @@ Engine::Engine(vk::Device& device, const EngineSetup& setup, EnginePlan plan, Op
     : model_(setup.model),
       plan_(std::move(plan)),
       storage_(device, plan_.storage, plan_.arena),
-      pipelines_(device),
+      pipelines_(device, options.shaders),
       inputs_(model_) {
   const Program::Options program_options{.profile = options.profile, .gpu_path = options.gpu_path};
   const auto record = [&](const std::vector<PlannedGraph>& from, std::vector<Ready>& to) {

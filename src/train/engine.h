@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "data/batch.h"
@@ -19,6 +21,7 @@ class Engine {
   struct Options {
     bool gpu_path = false;
     bool profile = false;
+    std::map<std::string, std::vector<uint32_t>> shaders;  // see vk::PipelineCache
   };
 
   Engine(vk::Device& device, const EngineSetup& setup, EnginePlan plan, Options options);

@@ -25,6 +25,7 @@ struct GateContext {
   bool tiny = false;             // fixture tiny
   bool stock = false;            // profile stock: eps 1e-8
   bool optimizer_alone = false;  // one ULP of the parameter
+  bool near_zero = false;        // the optimizer alone on small parameters: against the truth
   double learning_rate = 0;
 };
 
@@ -56,6 +57,7 @@ TensorFigures figures_of(const ComparedTensor& tensor);
 /// Gates per kind, in the order the kinds first appear.
 std::vector<KindFigures> judge(std::span<const TensorFigures> tensors, const GateContext& context);
 
+Json json_or_null(const std::optional<bool>& value);
 Json to_json(const TensorFigures& figures);
 Json to_json(const KindFigures& kind);
 

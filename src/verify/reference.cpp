@@ -37,6 +37,7 @@ void read_facts(Reference& reference, ConfigReader& reader) {
   reference.steps = reader.get_int("steps");
   reference.loss = reader.find_doubles("loss").value_or(std::vector<double>());
   reference.given_gradients = reader.get_bool_or("given_gradients", false);
+  reference.near_zero = reader.get_bool_or("near_zero", false);
   ConfigReader optimizer = reader.get_section("optimizer");
   reference.learning_rate = optimizer.get_double("lr");
   const std::vector<double> betas = optimizer.get_doubles("betas");
@@ -80,7 +81,7 @@ void check_padding(const Reference& reference, const std::vector<int32_t>& mask)
     fail(ErrorKind::corrupt_input, "{}: attention_mask hides every token", where);
 }
 
-void read_batch(Reference& reference, bool packed) {
+void read_batch(Reference& reference) {
   const SafetensorsFile& file = reference.tensors;
   const auto need = [&](const char* name) -> const TensorView& {
     const TensorView* view = file.find(name);
@@ -103,7 +104,7 @@ void read_batch(Reference& reference, bool packed) {
   else
     for (int64_t i = 0; i < tokens; ++i) batch.positions.push_back(static_cast<int32_t>(i % batch.length));
   check_padding(reference, mask);
-  batch.segments = segments_of(batch, mask, packed);
+  batch.segments = segments_of(batch, mask, reference.packed);
   for (const int32_t shown : mask) reference.counted_tokens.push_back(shown == 1);
   for (const int32_t target : data::targets_of(batch)) batch.supervised += target >= 0 ? 1 : 0;
 }
@@ -125,8 +126,8 @@ Reference open_reference(const std::filesystem::path& folder) {
   read_facts(reference, reader);
   reference.model = read_model_config(folder / "model" / "config.json");
   const Json* packed = reader.find("packed");
-  const bool is_packed = packed != nullptr && !(packed->is_bool() && !packed->as_bool());
-  if (!reference.given_gradients) read_batch(reference, is_packed);
+  reference.packed = packed != nullptr && !(packed->is_bool() && !packed->as_bool());
+  if (!reference.given_gradients) read_batch(reference);
   return reference;
 }
 

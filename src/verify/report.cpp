@@ -20,6 +20,8 @@ void require_size(const std::string& name, size_t found, size_t expected) {
     fail(ErrorKind::corrupt_input, "{} has {} elements in the bundle, expected {}", name, found, expected);
 }
 
+bool is_logits(const std::string& name) { return name == "logits" || name == kBaseLogits; }
+
 ComparedTensor compared(const Reference& reference, const std::string& name, std::vector<float> ours) {
   ComparedTensor tensor{.name = name, .ours = std::move(ours)};
   tensor.hf = decode_f32(*reference.tensors.find(name));
@@ -30,14 +32,14 @@ ComparedTensor compared(const Reference& reference, const std::string& name, std
     require_size("truth/" + name, tensor.truth.size(), tensor.hf.size());
     require_finite("truth/" + name, tensor.truth);
   }
-  if (name != "logits") return tensor;
+  if (!is_logits(name)) return tensor;
   const size_t vocabulary = tensor.hf.size() / reference.counted_tokens.size();
   for (const bool counted : reference.counted_tokens) tensor.counted.insert(tensor.counted.end(), vocabulary, counted);
   return tensor;
 }
 
 bool is_result(const std::string& name) {
-  return name == "logits" || name.starts_with("grad/") || name.starts_with("step");
+  return is_logits(name) || name.starts_with("grad/") || name.starts_with("step");
 }
 
 Json to_json(const std::vector<std::string>& names) {
@@ -60,7 +62,9 @@ void add_evidence(Json& out, const Evidence& evidence) {
 }
 
 bool all_green(const VerifyReport& report) {
-  bool green = report.missing.empty() && report.additional.empty() && report.base_drift == 0 && !report.kinds.empty();
+  const Invariants& exact = report.invariants;
+  bool green = report.missing.empty() && report.additional.empty() && !report.kinds.empty() && exact.base_drift == 0 &&
+               exact.documents_bit_equal.value_or(true) && exact.resume_bit_equal.value_or(true);
   for (const KindFigures& kind : report.kinds)
     green = green && kind.gate1.value_or(true) && kind.gate2.value_or(true) && (kind.gate1 || kind.gate2);
   return green;
@@ -68,8 +72,8 @@ bool all_green(const VerifyReport& report) {
 
 }  // namespace
 
-VerifyReport judge_results(const Reference& reference, NamedTensors ours, double base_drift) {
-  VerifyReport report{.name = reference.name, .base_drift = base_drift, .hf_loss = reference.loss};
+VerifyReport judge_results(const Reference& reference, NamedTensors ours, const Invariants& invariants) {
+  VerifyReport report{.name = reference.name, .invariants = invariants, .hf_loss = reference.loss};
   for (const std::string& name : reference.names("")) {
     if (!is_result(name)) continue;
     const auto found = ours.find(name);
@@ -84,6 +88,7 @@ VerifyReport judge_results(const Reference& reference, NamedTensors ours, double
   report.kinds = judge(report.tensors, {.tiny = reference.fixture == "tiny" || reference.fixture.empty(),
                                         .stock = reference.profile == "stock",
                                         .optimizer_alone = reference.given_gradients,
+                                        .near_zero = reference.near_zero,
                                         .learning_rate = reference.learning_rate});
   report.ok = all_green(report);
   return report;
@@ -104,7 +109,9 @@ Json to_json(const VerifyReport& report) {
   out.set("tensors", list(report.tensors, [](const TensorFigures& t) { return to_json(t); }));
   out.set("missing", to_json(report.missing));
   out.set("additional", to_json(report.additional));
-  out.set("base_drift", report.base_drift);
+  out.set("base_drift", report.invariants.base_drift);
+  out.set("documents_bit_equal", json_or_null(report.invariants.documents_bit_equal));
+  out.set("resume_bit_equal", json_or_null(report.invariants.resume_bit_equal));
   out.set("loss", list(report.loss, number));
   out.set("hf_loss", list(report.hf_loss, number));
   add_evidence(out, report.evidence);

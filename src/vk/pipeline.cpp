@@ -5,6 +5,7 @@
 #include <exception>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "vk/handles.h"
 #include "vk/pipeline_file.h"
@@ -72,8 +73,8 @@ double as_number(const VkPipelineExecutableStatisticKHR& statistic) {
 
 }  // namespace
 
-PipelineCache::PipelineCache(Device& device)
-    : device_(device), file_(pipeline_file(device.info())) {
+PipelineCache::PipelineCache(Device& device, std::map<std::string, std::vector<uint32_t>> replaced)
+    : device_(device), replaced_(std::move(replaced)), file_(pipeline_file(device.info())) {
   const std::vector<std::byte> kept =
       file_.empty() ? std::vector<std::byte>() : read_pipeline_file(file_);
   loaded_hash_ = content_hash(kept);
@@ -107,9 +108,14 @@ void PipelineCache::save() const {
   if (content_hash(content) != loaded_hash_) write_pipeline_file(file_, content);
 }
 
+std::span<const uint32_t> PipelineCache::words_of(const std::string& shader) const {
+  const auto found = replaced_.find(shader);
+  return found != replaced_.end() ? found->second : shader_words(shader);
+}
+
 uint64_t PipelineCache::compile(const PipelineKey& key) const {
   const DeviceHandles& handles = device_.handles();
-  const ShaderModule module(handles.device, shader_words(key.shader));
+  const ShaderModule module(handles.device, words_of(key.shader));
   const auto entries = constant_entries(key.constants.size());
   const VkSpecializationInfo constants{static_cast<uint32_t>(entries.size()), entries.data(),
                                        key.constants.size() * 4, key.constants.data()};

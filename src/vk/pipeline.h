@@ -36,7 +36,8 @@ struct PipelineStatistic {
 /// ($XDG_CACHE_HOME/lemnos, one file per device and driver), best effort.
 class PipelineCache {
  public:
-  explicit PipelineCache(Device& device);
+  /// `replaced`: SPIR-V to use for a shader of that name instead of the built one (negative controls).
+  explicit PipelineCache(Device& device, std::map<std::string, std::vector<uint32_t>> replaced = {});
   ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;
   PipelineCache& operator=(const PipelineCache&) = delete;
@@ -51,9 +52,11 @@ class PipelineCache {
 
  private:
   uint64_t compile(const PipelineKey& key) const;
+  std::span<const uint32_t> words_of(const std::string& shader) const;
   void save() const;
 
   Device& device_;
+  std::map<std::string, std::vector<uint32_t>> replaced_;
   std::filesystem::path file_;  ///< empty: nowhere to keep it
   uint64_t cache_ = 0;
   uint64_t loaded_hash_ = 0;

@@ -58,7 +58,7 @@ class Bundle {
 };
 
 VerifyReport report_of(const Bundle& bundle, NamedTensors answers, double base_drift = 0) {
-  return judge_results(bundle.open(), std::move(answers), base_drift);
+  return judge_results(bundle.open(), std::move(answers), {.base_drift = base_drift});
 }
 
 void expect_refused(const Bundle& bundle, ErrorKind kind, const char* part) {
