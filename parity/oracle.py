@@ -9,13 +9,14 @@ from parity.choices import check_choices
 from parity.fixtures import make_batch
 from parity.lift import double_copy
 from parity.model import load_adapter, load_model, write_adapter, write_model
-from parity.optimizer_alone import make_optimizer_bundle
+from parity.optimizer_alone import NEAR_ZERO, make_optimizer_bundle
 from parity.training import PROFILES, STEPS, Runner, train
 
 # stage of the command line -> (stage in reference.json, LoRA targets; None = the surface's own)
 LORA_STAGES = {"lora": None, "lora-qv": ["q_proj", "v_proj"]}
 LARGEST_TINY_NOISE = 1e-7
-STAGES = ("base", *LORA_STAGES, "optimizer")
+OPTIMIZER_STAGES = ("optimizer", NEAR_ZERO)
+STAGES = ("base", *LORA_STAGES, *OPTIMIZER_STAGES)
 
 
 class OracleError(RuntimeError):
@@ -53,7 +54,7 @@ class _Group:
         self.facts = facts
 
     def make(self, model_folder, work, profiles):
-        if self.stage == "optimizer":
+        if self.stage in OPTIMIZER_STAGES:
             return [make_optimizer_bundle(self, model_folder, p) for p in profiles]
         batch = make_batch(self.surface, self.fixture, self.seed)
         model, adapter_folder = self._load(model_folder, work)

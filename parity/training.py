@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import torch
+from peft import PeftModel
 
 from parity.choices import ChoiceRecorder
 from parity.fixtures import IGNORED
@@ -12,6 +13,7 @@ from parity.lift import lifted
 from parity.model import disk_tensors, reset_rope
 
 STEPS = 2
+BASE_LOGITS = "logits/none"
 PROFILES = {
     "eps3": {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-3, "weight_decay": 0.0},
     "stock": {"lr": 1e-5, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01},
@@ -51,6 +53,16 @@ class Runner:
                 logits.append(out.logits.detach())
                 loss += out.loss.item()
         return torch.cat(logits, dim=1), loss, recorder
+
+    def base_logits(self):
+        """Of the frozen model under its adapter."""
+        logits = []
+        with self.model.disable_adapter(), torch.no_grad():
+            for span in self._spans():
+                reset_rope(self.model)
+                with lifted(self.model) if self.truth else nullcontext():
+                    logits.append(self._forward(span).logits)
+        return torch.cat(logits, dim=1)
 
     def snapshot(self, read):
         """Disk-named copies of `read(parameter)`, without those that have none."""
@@ -93,6 +105,8 @@ def train(runner, profiles):
     logits, loss, choices = runner.gradients()
     first = [None if p.grad is None else p.grad.clone() for _, p in runner.trainable]
     shared = {"logits": logits}
+    if isinstance(runner.model, PeftModel):
+        shared[BASE_LOGITS] = runner.base_logits()
     shared |= _under("grad", runner.snapshot(lambda p: p.grad))
     outcomes = {}
     for name in profiles:
