@@ -5,8 +5,11 @@
 #include "cli/command.h"
 #include "io/checkpoint.h"
 #include "io/folder_kind.h"
+#include "models/features.h"
 #include "models/model_builder.h"
+#include "proof/coverage.h"
 #include "text/tokenizer.h"
+#include "train/claim.h"
 #include "train/weights.h"
 
 namespace lemnos::cli {
@@ -19,6 +22,7 @@ struct Inspected {
   int64_t parameters = 0;
   std::optional<Tokenizer> tokenizer;
   std::vector<std::string> notes;
+  std::vector<proof::Coverage> proof;  // per stage
 };
 
 /// A folder without a tokenizer can be trained on rows of ids; one with a broken tokenizer is an error.
@@ -37,6 +41,19 @@ void read_tokenizer(Inspected& found, const std::filesystem::path& folder) {
                                  last, found.config.vocab_size));
 }
 
+/// Full training and LoRA, on the weights as they are stored.
+void read_proof(Inspected& found, const Checkpoint& checkpoint) {
+  const auto dtypes = stored_dtypes(found.config, found.model.parameters, checkpoint);
+  for (const char* stage : {"base", "lora"}) {
+    try {
+      found.proof.push_back(proof::cover(claim_of(found.config, stage, dtypes), proof::embedded_records().all));
+    } catch (const Error& error) {  // too large to be trained whole, say
+      if (error.kind() != ErrorKind::unsupported) throw;
+      found.notes.emplace_back(error.what());
+    }
+  }
+}
+
 Inspected inspect(const std::filesystem::path& folder) {
   require_folder(folder, kModelFolder);
   Inspected found;
@@ -45,6 +62,7 @@ Inspected inspect(const std::filesystem::path& folder) {
   read_tokenizer(found, folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
   check_weights(found.config, found.model.parameters, checkpoint);
+  read_proof(found, checkpoint);
   for (const Value& parameter : found.model.parameters) {
     found.parameters += element_count(parameter.type.shape);
     for (const DiskSlice& slice : disk_layout(found.config, parameter.name, parameter.type.shape)) {
@@ -82,6 +100,11 @@ Json to_json(const Inspected& found) {
   }
   out.set("modules", std::move(modules));
   out.set("tokenizer", found.tokenizer ? to_json(*found.tokenizer) : Json());
+  Json features = Json::array(), proof = Json::object();
+  for (const std::string& feature : features_of(found.config)) features.push_back(feature);
+  for (const proof::Coverage& coverage : found.proof) proof.set(coverage.stage, proof::to_json(coverage));
+  out.set("features", std::move(features));
+  out.set("proof", std::move(proof));
   Json notes = Json::array();
   for (const std::string& note : found.notes) notes.push_back(note);
   out.set("notes", std::move(notes));
@@ -97,6 +120,7 @@ void print(const Inspected& found, bool with_modules) {
                     c.num_attention_heads, c.head_dim, c.num_key_value_heads));
   print_line(format("vocabulary   {} rows, RoPE {} theta {}", c.vocab_size, c.ropes[0].config.rope_type, c.ropes[0].config.theta));
   if (found.tokenizer) print_line(format("tokenizer    {} tokens", found.tokenizer->vocab_size()));
+  for (const proof::Coverage& coverage : found.proof) print_line("proof        " + coverage.text());
   for (const std::string& note : found.notes) print_line("note         " + note);
   if (!with_modules) return;
   for (const ModuleInfo& module : found.model.modules)
@@ -117,7 +141,7 @@ int run_inspect(const Arguments& arguments) {
 
 extern const Command kCommand_inspect;
 const Command kCommand_inspect{.name = "inspect",
-                               .summary = "Family, parameters, dtypes, ties and modules of a model folder",
+                               .summary = "Family, parameters, dtypes, ties, proof and modules of a model folder",
                                .options = {{"MODEL", "folder in Hugging Face layout", OptionSpec::Kind::value, true},
                                            {"--modules", "list every module", OptionSpec::Kind::flag}},
                                .run = run_inspect};

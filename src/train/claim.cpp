@@ -1,5 +1,6 @@
 #include "train/claim.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -20,10 +21,11 @@ TargetModules every_linear(const ModelConfig& model) {
 }
 
 EngineSetup setup_of(const ModelConfig& model, const std::string& stage) {
-  constexpr int64_t kAnyRows = int64_t{1} << 30, kManyWords = int64_t{1} << 18;
+  constexpr int64_t kAnyRows = int64_t{1} << 30, kFewWords = 256;
   EngineSetup setup{.model = model};
-  setup.model.vocab_size = kManyWords;  // so that few rows make a chunk
-  const int64_t chunk = loss_chunk_rows(kAnyRows, kManyWords, LogitOptions().most_bytes);
+  // A chunk of logits over fewer words has more rows than a micro-batch may.
+  setup.model.vocab_size = std::max(model.vocab_size, kFewWords);
+  const int64_t chunk = loss_chunk_rows(kAnyRows, setup.model.vocab_size, LogitOptions().most_bytes);
   setup.buckets = {{.rows = 1, .length = 2, .segments = 1}, {.rows = 1, .length = chunk + 1, .segments = 1}};
   if (stage == "lora")
     setup.lora = LoraConfig{.r = 1, .lora_alpha = 1, .lora_dropout = 0.5, .target_modules = every_linear(model)};

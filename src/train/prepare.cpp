@@ -6,6 +6,8 @@
 #include "io/file.h"
 #include "io/folder_kind.h"
 #include "models/model_builder.h"
+#include "train/claim.h"
+#include "train/proof_gate.h"
 #include "train/session.h"
 #include "train/weights.h"
 
@@ -93,6 +95,19 @@ void read_model(Prepared& p) {
   for (const std::string& note : notes) log_info("note: {}", note);
 }
 
+/// Before tokenizer and data, which may take long.
+void check_proof(Prepared& p, Purpose purpose) {
+  const proof::Claim claim = claim_of(p.identity.model, p.setup.lora ? "lora" : "base", p.setup.dtypes);
+  const std::vector<proof::Record>& records = proof::embedded_records().all;
+  if (purpose == Purpose::train) {
+    p.proof = require_proven(claim, records, p.config.allow_unqualified);
+    return;
+  }
+  p.proof = proof::cover(claim, records);
+  if (!p.proof.proven() && !p.config.allow_unqualified)
+    log_warning("`lemnos train` would refuse this: {}", p.proof.text());
+}
+
 void plan_batches(Prepared& p) {
   const TrainConfig& config = p.config;
   p.sampling = {.rows_per_batch = config.per_device_train_batch_size,
@@ -108,7 +123,7 @@ void plan_batches(Prepared& p) {
 
 }  // namespace
 
-Prepared prepare(TrainConfig config) {
+Prepared prepare(TrainConfig config, Purpose purpose) {
   require_complete(config);
   Prepared p{.config = std::move(config)};
   for (const std::string& note : p.config.notes) log_info("note: {}", note);
@@ -120,6 +135,7 @@ Prepared prepare(TrainConfig config) {
     p.identity.adapter = AdapterConfig{*p.setup.lora, p.weights ? *p.config.model_name_or_path : ""};
   }
   p.setup.model = p.identity.model;
+  check_proof(p, purpose);
   const bool tokenizer_only = p.config.init_from_config && p.config.model_name_or_path;
   if (tokenizer_only || std::filesystem::exists(p.identity.model_folder / "tokenizer.json"))
     p.tokenizer = Tokenizer::load(p.identity.model_folder);
@@ -134,7 +150,8 @@ Prepared prepare(TrainConfig config) {
 
 Json learning_settings(const Prepared& p) {
   static constexpr const char* kNotLearned[] = {"output_dir", "resume_from_checkpoint", "logging_steps", "save_strategy",
-                                                "save_steps", "save_total_limit", "device", "use_cpu", "memory_limit"};
+                                                "save_steps", "save_total_limit", "device", "use_cpu", "memory_limit",
+                                                "allow_unqualified"};
   // What was read counts, not the path it was read from.
   static constexpr const char* kRead[] = {"model_name_or_path", "init_from_config", "dataset_name"};
   const auto in = [](const auto& names, const std::string& key) {

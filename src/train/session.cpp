@@ -47,6 +47,7 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
   applied.set("driver", device.info().driver);
   applied.set("kernels", device.cpu_path() ? "cpu" : "gpu");
   applied.set("version", LEMNOS_VERSION);
+  applied.set("proof", proof::to_json(p.proof));
   applied.set("data", data::to_json(p.dataset.report));
   write_file_atomic(std::filesystem::path(p.config.output_dir) / "applied.json", applied.dump(2) + "\n");
 }
@@ -64,7 +65,7 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   require_complete(config);
   check_run_folder(config);
   const auto checkpoint = checkpoint_to_resume(config);
-  const Prepared prepared = prepare(std::move(config));
+  const Prepared prepared = prepare(std::move(config), Purpose::train);
   OwnCheckpoints own(prepared.config.output_dir);
   const Json settings = learning_settings(prepared);
   std::optional<TrainerState> start;
@@ -100,7 +101,7 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
 }
 
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device) {
-  const Prepared prepared = prepare(std::move(config));
+  const Prepared prepared = prepare(std::move(config), Purpose::plan);
   return {plan_engine(prepared.setup, device), prepared.total_steps, prepared.setup.buckets,
           prepared.setup.lora ? prepared.setup.lora->r : 0};
 }

@@ -9,6 +9,7 @@
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "io/checkpoint.h"
+#include "proof/coverage.h"
 #include "runtime/profile.h"
 #include "text/tokenizer.h"
 #include "train/run_files.h"
@@ -25,11 +26,15 @@ struct Prepared {
   data::Dataset dataset;
   data::SamplerOptions sampling;
   EngineSetup setup;
+  proof::Coverage proof;
   int64_t total_steps = 0;
 };
 
-/// Reads model, tokenizer and data. Every error that files can cause is found here.
-Prepared prepare(TrainConfig config);
+/// What the preparation is for: a plan may be made of what is not proven.
+enum class Purpose { train, plan };
+/// Reads model, tokenizer and data. Every error that files can cause is found here; to train what is
+/// not proven is Error{unsupported}.
+Prepared prepare(TrainConfig config, Purpose purpose);
 
 /// The settings that decide what is learned, by option name (what resume compares).
 Json learning_settings(const Prepared& prepared);

@@ -29,6 +29,7 @@ constexpr std::string_view kOptimizer = "Optimizer and learning rate";
 constexpr std::string_view kLora = "LoRA";
 constexpr std::string_view kRecords = "Log and checkpoints";
 constexpr std::string_view kDevice = "Device and memory";
+constexpr std::string_view kProof = "Proof";
 
 constexpr Option kApplied[] = {
     option(kModel, "model_name_or_path", &C::model_name_or_path,
@@ -122,6 +123,10 @@ constexpr Option kApplied[] = {
     option(kDevice, "memory_limit", &C::memory_limit,
            "Most device memory the plan may take, in B, KB, MB, GB, KiB, MiB or GiB; null: what "
            "the device has"),
+
+    option(kProof, "allow_unqualified", &C::allow_unqualified,
+           "Train although the model's features are not all proven equal to Transformers' at this stage "
+           "(`lemnos architectures`); what is missing is logged and noted in `applied.json`"),
 };
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_F(PlanInvariants, WhatThePlanCommandSaysIsAllocatedToTheByte) {
     int64_t sum = 0;
     for (const auto& [kind, bytes] : printed.at("by_kind").as_object()) sum += bytes.as_integer();
     EXPECT_EQ(sum, printed.at("peak_bytes").as_integer());
-    const train::Prepared prepared = train::prepare(config);
+    const train::Prepared prepared = train::prepare(config, train::Purpose::plan);
     const uint64_t before = device().memory_use().requested;
     Engine engine(device(), prepared.setup, plan_engine(prepared.setup, profile()));
     EXPECT_EQ(device().memory_use().requested - before - staged_bytes(engine),
