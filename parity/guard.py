@@ -21,7 +21,10 @@ HERE = Path(__file__).parent
 GUARDED = ("torch", "transformers", "peft", "tokenizers", "safetensors", "numpy")
 HASHED = ("transformers", "peft", "tokenizers", "safetensors")
 ADDED_BY_INSTALLER = (".pyc", "/INSTALLER", "/REQUESTED", "/RECORD", "direct_url.json")
-STANDALONE = ("check.py", "gguf_to_hf.py", "margins.py", "peer_train.py", "table.py")  # decide no bundle
+STANDALONE = (  # decide no bundle
+    "check.py", "current.py", "document.py", "gguf_to_hf.py", "margins.py", "peer_train.py",
+    "qualify.py", "records.py",
+)
 NAMED = ("torch", "transformers", "peft", "tokenizers", "safetensors")
 
 

@@ -20,13 +20,13 @@ Engine::Engine(vk::Device& device, const EngineSetup& setup, EnginePlan plan, Op
     : model_(setup.model),
       plan_(std::move(plan)),
       storage_(device, plan_.storage, plan_.arena),
-      pipelines_(device, options.shaders),
+      pipelines_(options.pipelines ? options.pipelines : std::make_shared<vk::PipelineCache>(device)),
       inputs_(model_) {
   const Program::Options program_options{.profile = options.profile, .gpu_path = options.gpu_path};
   const auto record = [&](const std::vector<PlannedGraph>& from, std::vector<Ready>& to) {
     for (const PlannedGraph& planned : from)
       to.push_back({planned.bucket,
-                    std::make_unique<Program>(storage_, pipelines_, planned.graph, planned.arena, program_options),
+                    std::make_unique<Program>(storage_, *pipelines_, planned.graph, planned.arena, program_options),
                     planned.logits});
   };
   record(plan_.training, training_);

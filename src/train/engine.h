@@ -1,8 +1,6 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "data/batch.h"
@@ -21,7 +19,7 @@ class Engine {
   struct Options {
     bool gpu_path = false;
     bool profile = false;
-    std::map<std::string, std::vector<uint32_t>> shaders;  // see vk::PipelineCache
+    std::shared_ptr<vk::PipelineCache> pipelines;  // of the device, shared by engines; null: one of its own
   };
 
   Engine(vk::Device& device, const EngineSetup& setup, EnginePlan plan, Options options);
@@ -64,7 +62,7 @@ class Engine {
   ModelConfig model_;
   EnginePlan plan_;
   Storage storage_;
-  vk::PipelineCache pipelines_;
+  std::shared_ptr<vk::PipelineCache> pipelines_;
   InputWriter inputs_;
   std::vector<Ready> training_, logits_;
   Program* last_ = nullptr;

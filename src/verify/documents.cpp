@@ -96,14 +96,13 @@ bool same_rows(const std::vector<T>& whole, const std::vector<T>& part, size_t r
 
 }  // namespace
 
-bool documents_have_their_own_bits(vk::Device& device, ReferenceRun& run, const Reference& reference,
-                                   const VerifyOptions& options) {
+bool documents_have_their_own_bits(const Bench& bench, ReferenceRun& run, const Reference& reference) {
   if (reference.batch.rows != 1) fail(ErrorKind::unsupported, "{}: documents are packed into one row", reference.name);
   const auto vocabulary = static_cast<size_t>(reference.model.vocab_size);
   const data::Batch packed = with_distinct_tokens(reference.batch, reference.model.vocab_size);
   const std::vector<Document> documents = documents_of(packed);
   const bool gradients = !run.setup().lora;
-  Engine engine = make_engine(device, setup_of(run, packed, documents), options);
+  Engine engine = bench.make_engine(setup_of(run, packed, documents));
   copy_weights(run.storage(), run.graph(), engine);
   const Outcome together = run_batch(engine, packed, gradients);
   return std::all_of(documents.begin(), documents.end(), [&](const Document& document) {

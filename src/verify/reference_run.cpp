@@ -51,25 +51,24 @@ void damage(const Sabotage::OfStorage& sabotage, Engine& engine) {
 
 }  // namespace
 
-Engine make_engine(vk::Device& device, const EngineSetup& setup, const VerifyOptions& options) {
+Engine Bench::make_engine(const EngineSetup& setup) const {
   EnginePlan plan = plan_engine(setup, profile_of(device));
   if (options.sabotage.graph)
     for (auto* list : {&plan.training, &plan.logits})
       for (PlannedGraph& planned : *list) options.sabotage.graph(planned.graph);
-  return Engine(device, setup, std::move(plan), {.gpu_path = options.gpu_path, .shaders = options.sabotage.shaders});
+  return Engine(device, setup, std::move(plan), {.gpu_path = options.gpu_path, .pipelines = pipelines});
 }
 
-ReferenceRun::ReferenceRun(vk::Device& device, const Reference& reference, const VerifyOptions& options)
-    : device_(device),
+ReferenceRun::ReferenceRun(const Bench& bench, const Reference& reference)
+    : bench_(bench),
       reference_(reference),
-      options_(options),
       adapter_(read_adapter(reference)),
       weights_(Checkpoint::open(reference.folder / "model")),
       setup_(make_setup(reference, weights_, adapter_)),
-      engine_(make_engine(device, setup_, options)) {
+      engine_(bench.make_engine(setup_)) {
   load_weights(engine_.storage(), engine_.graph(), setup_.model, weights_);
   if (adapter_) load_adapter(engine_.storage(), engine_.graph(), Checkpoint::open_adapter(reference.folder / "adapter"));
-  damage(options.sabotage.weights, engine_);
+  damage(bench.options.sabotage.weights, engine_);
   if (adapter_) frozen_ = export_parameters(false);
 }
 
@@ -101,9 +100,9 @@ NamedTensors ReferenceRun::steps_after(int64_t done, std::vector<double>* loss) 
 
 bool ReferenceRun::resumes_in_the_same_bits(const NamedTensors& uninterrupted) {
   LEMNOS_CHECK(checkpoints_.has_value(), "{} is not resumed", reference_.name);
-  ReferenceRun resumed(device_, reference_, options_);
+  ReferenceRun resumed(bench_, reference_);
   train::load_checkpoint(train::checkpoint_folder(checkpoints_->path(), 1), resumed.engine_, identity());
-  damage(options_.sabotage.resumed, resumed.engine_);
+  damage(bench_.options.sabotage.resumed, resumed.engine_);
   const NamedTensors steps = resumed.steps_after(1, nullptr);
   return std::all_of(steps.begin(), steps.end(), [&](const auto& step) { return uninterrupted.at(step.first) == step.second; });
 }
@@ -117,13 +116,13 @@ double ReferenceRun::base_drift() {
 }
 
 Evidence ReferenceRun::evidence() const {
-  DeviceProfile profile = profile_of(device_);
-  profile.cpu_path = profile.cpu_path && !options_.gpu_path;
+  DeviceProfile profile = profile_of(bench_.device);
+  profile.cpu_path = profile.cpu_path && !bench_.options.gpu_path;
   Evidence evidence{.claim = claim_of(setup_.model, reference_.given_gradients ? "optimizer" : reference_.stage, setup_.dtypes)};
   evidence.sources = proof::fingerprint(proof::source_table(), evidence.claim.program);
   evidence.spirv = spirv_sha256(engine_.plan(), profile);
   evidence.binary = executable_sha256();
-  evidence.driver = device_.info().driver;
+  evidence.driver = bench_.device.info().driver;
   evidence.kernels = profile.cpu_path ? "cpu" : "gpu";
   return evidence;
 }
@@ -152,9 +151,9 @@ void ReferenceRun::give_gradients(int64_t step) {
 
 void ReferenceRun::update() {
   engine_.update();
-  if (!options_.sabotage.stepped) return;
+  if (!bench_.options.sabotage.stepped) return;
   engine_.result();
-  damage(options_.sabotage.stepped, engine_);
+  damage(bench_.options.sabotage.stepped, engine_);
 }
 
 NamedTensors ReferenceRun::gradients() {
@@ -179,7 +178,7 @@ std::vector<float> ReferenceRun::base_logits() {
   EngineSetup setup = setup_;
   setup.lora.reset();
   setup.train = false;
-  Engine engine = make_engine(device_, setup, options_);
+  Engine engine = bench_.make_engine(setup);
   load_weights(engine.storage(), engine.graph(), setup.model, weights_);
   return engine.logits(reference_.batch);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -13,13 +14,23 @@
 
 namespace lemnos {
 
-/// An engine on the options' path, with their damage in its graphs and kernels.
-Engine make_engine(vk::Device& device, const EngineSetup& setup, const VerifyOptions& options);
+/// What all engines of a verification share; device and options outlive it.
+struct Bench {
+  Bench(vk::Device& on, const VerifyOptions& with)
+      : device(on), options(with), pipelines(std::make_shared<vk::PipelineCache>(on, with.sabotage.shaders)) {}
 
-/// One engine that computes what a reference bundle holds. `device`, `reference` and `options` outlive it.
+  /// An engine on the options' path, with their damage in its graphs and kernels.
+  Engine make_engine(const EngineSetup& setup) const;
+
+  vk::Device& device;
+  const VerifyOptions& options;
+  std::shared_ptr<vk::PipelineCache> pipelines;
+};
+
+/// One engine that computes what a reference bundle holds. `bench` and `reference` outlive it.
 class ReferenceRun {
  public:
-  ReferenceRun(vk::Device& device, const Reference& reference, const VerifyOptions& options);
+  ReferenceRun(const Bench& bench, const Reference& reference);
 
   const EngineSetup& setup() const { return setup_; }
   Storage& storage() { return engine_.storage(); }
@@ -45,9 +56,8 @@ class ReferenceRun {
   NamedTensors export_parameters(bool adapter);
   train::RunIdentity identity() const;
 
-  vk::Device& device_;
+  const Bench& bench_;
   const Reference& reference_;
-  const VerifyOptions& options_;
   std::optional<AdapterConfig> adapter_;
   Checkpoint weights_;
   EngineSetup setup_;

@@ -7,9 +7,10 @@ namespace lemnos {
 
 VerifyReport verify_reference(vk::Device& device, const std::filesystem::path& bundle, const VerifyOptions& options) {
   const Reference reference = open_reference(bundle);
-  ReferenceRun run(device, reference, options);
+  const Bench bench(device, options);
+  ReferenceRun run(bench, reference);
   std::optional<bool> documents, resumed;
-  if (reference.packed) documents = documents_have_their_own_bits(device, run, reference, options);
+  if (reference.packed) documents = documents_have_their_own_bits(bench, run, reference);
   std::vector<double> loss;
   NamedTensors ours = run.compute(loss);
   if (reference.resumes()) resumed = run.resumes_in_the_same_bits(ours);
