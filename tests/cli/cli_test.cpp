@@ -56,7 +56,7 @@ TEST(Cli, WithoutACommandTheyAreListedOnStderr) {
   const ToyFolder toy;
   for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"--json"}}) {
     const Outcome outcome = lemnos(toy, words);
-    expect(outcome, 2, {"no command is given", "train     Full training", "inspect", "not there yet: ", "eval"});
+    expect(outcome, 2, {"no command is given", "train          Full training", "inspect", "not there yet: ", "eval"});
     EXPECT_EQ(outcome.out.empty(), words.empty()) << "with --json the error is a document";
   }
 }
