@@ -66,6 +66,15 @@ TEST(Coverage, AFeatureInNoRecordIsNamed) {
   EXPECT_NE(coverage.text().find("tied_embeddings"), std::string::npos);
 }
 
+TEST(Coverage, AnOpIsNamedWhereFeaturesSayNothing) {
+  std::vector<Record> records{record_of(claim("llama", "base"))};
+  std::erase(records[0].ops, "swiglu");
+  const Coverage coverage = cover(claim("llama", "base"), records);
+  EXPECT_EQ(missing(coverage, Lack::absent), Names{"op swiglu"});
+  EXPECT_NE(coverage.text().find("op swiglu"), std::string::npos);
+  EXPECT_EQ(cover(claim("llama", "base", kTied), records).text().find("op swiglu"), std::string::npos);
+}
+
 TEST(Coverage, PairsMustBeGreenTogether) {
   std::vector<Record> records{record_of(claim("llama", "base", kTied)), record_of(claim("llama", "base", kPad))};
   EXPECT_EQ(missing(cover(claim("llama", "base", kTiedPad), records), Lack::absent), Names{"tied_embeddings with pad_token"});
