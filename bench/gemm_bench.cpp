@@ -220,9 +220,10 @@ class Bench {
 };
 
 std::string tile_name(const GemmTile& tile) {
-  return format("{}x{}x{} {}x{} lm{} u{}{}{}{}", tile.bm, tile.bn, tile.bk, tile.rm, tile.rn,
+  return format("{}x{}x{} {}x{} lm{} u{}{}{}{} f{}x{}", tile.bm, tile.bn, tile.bk, tile.rm, tile.rn,
                 tile.lm, tile.unroll, tile.interleaved ? " inter" : "", tile.quads ? " quads" : "",
-                tile.buffers == 2 ? " two" : "");
+                tile.buffers == 2 ? " two" : "",
+                tile.fma_rows, tile.fma_columns);
 }
 
 double gflop(const GemmCall& call) {
@@ -281,7 +282,7 @@ class Sweep {
       check_bits();
     }
     const double best_ms = best_ms_;
-    summary_ = lemnos::format("{:<20} {:>8.2f} us {:>6.2f} TF splits {:>2} {:<32}| chosen {:>6.2f} TF {}",
+    summary_ = lemnos::format("{:<20} {:>8.2f} us {:>6.2f} TF splits {:>2} {:<38}| chosen {:>6.2f} TF {}",
                       shape_name(layout, call), 1e3 * best_ms, gflop(call) / best_ms,
                       gemm_splits(call), tile_name(best_), gflop(call) / chosen_ms,
                       best_ms < 0.97 * chosen_ms ? tile_name(chosen) : "");
@@ -298,7 +299,7 @@ class Sweep {
     const double once = bench_.measure(calls, 0).ms;
     const int repeats = std::clamp(static_cast<int>(2 / once), 1, 50);
     const double ms = bench_.measure(calls, options_.seconds, repeats).ms;
-    std::printf("  %-34s splits %2ld %9.2f us %6.2f TF %s\n", tile_name(tile).c_str(), splits,
+    std::printf("  %-40s splits %2ld %9.2f us %6.2f TF %s\n", tile_name(tile).c_str(), splits,
                 1e3 * ms, gflop(bench_.call()) / ms, note);
     std::fflush(stdout);
     if (splits == gemm_splits(bench_.call()) && ms < best_ms_) best_ms_ = ms, best_ = tile;

@@ -34,7 +34,7 @@ std::string list_of_commands() {
   for (const bool later : {false, true}) {
     if (later) text += "\nnot there yet:";
     for (const Command* command : commands())
-      if (command->later == later) text += later ? format(" {}", command->name) : format("\n  {:<10}{}", command->name, command->summary);
+      if (command->later == later) text += later ? format(" {}", command->name) : format("\n  {:<15}{}", command->name, command->summary);
   }
   return text;
 }

@@ -141,6 +141,15 @@ class ArenaPlanner {
     }
   }
 
+  /// What no node reads is scratch memory. The last kernel of its node reads it while the first of the
+  /// next node runs, unless both share their memory and there must be a barrier.
+  int32_t end_of_scratch(int32_t made_by) const {
+    const auto& nodes = graph_.nodes;
+    auto next = static_cast<size_t>(made_by) + 1;
+    while (next < nodes.size() && nodes[next].op->is_view) ++next;
+    return std::min(static_cast<int32_t>(next), static_cast<int32_t>(nodes.size()) - 1);
+  }
+
   std::vector<Tenant> make_tenants() const {
     std::map<ValueId, Tenant> found;
     for (uint32_t i = 0; i < graph_.values.size(); ++i) {
@@ -150,7 +159,7 @@ class ArenaPlanner {
       Tenant& tenant = found.try_emplace(root, Tenant{root, 0, producers_[i], last_use_[i], 0}).first->second;
       tenant.bytes = std::max(tenant.bytes, aligned(graph_.bytes({i})));
       tenant.first = std::min(tenant.first, producers_[i]);
-      tenant.last = std::max({tenant.last, last_use_[i], producers_[i]});
+      tenant.last = std::max({tenant.last, last_use_[i], last_use_[i] == producers_[i] ? end_of_scratch(producers_[i]) : 0});
     }
     std::vector<Tenant> tenants;
     for (auto& [root, tenant] : found) tenants.push_back(tenant);

@@ -13,7 +13,7 @@ constexpr std::pair<const char*, const char*> kInteracting[] = {{"tied_embedding
 using Names = std::set<std::string>;
 
 void add_biases(const ModelConfig& c, Names& names) {
-  if (c.qkv_bias) names.insert(c.o_bias ? "attention_bias" : "qkv_bias");
+  if (c.qkv_bias || c.o_bias) names.insert(!c.o_bias ? "qkv_bias" : !c.qkv_bias ? "o_bias" : "attention_bias");
   if (c.mlp_bias) names.insert("mlp_bias");
 }
 

@@ -58,11 +58,15 @@ class Judge {
   std::vector<const Record*> records_;
 };
 
-/// "a, b" of what lacks so; empty when nothing does.
+bool is_op(const Missing& missing) { return missing.what.starts_with("op "); }
+
+/// "a, b" of what lacks so; empty when nothing does. Ops follow from features and are named where those
+/// say nothing.
 std::string list_of(const Coverage& coverage, Lack lack) {
+  const bool ops_alone = std::ranges::all_of(coverage.missing, is_op);
   std::string text;
   for (const Missing& missing : coverage.missing)
-    if (missing.lack == lack) text += (text.empty() ? "" : ", ") + missing.what;
+    if (missing.lack == lack && (ops_alone || !is_op(missing))) text += (text.empty() ? "" : ", ") + missing.what;
   return text;
 }
 

@@ -29,7 +29,8 @@ class Closure {
     for (const SourceFile& source : table) {
       const bool family = program_.stage != "optimizer" && !source.family.empty() && source.family == program_.family;
       const auto is_used = [&](const std::string& op) { return ops.contains(op); };
-      if (family || std::any_of(source.ops.begin(), source.ops.end(), is_used)) visit(source.path);
+      const bool peft = is_peft(source.path) && uses_peft();
+      if (family || peft || std::any_of(source.ops.begin(), source.ops.end(), is_used)) visit(source.path);
     }
     std::vector<const SourceFile*> found;
     for (const std::string& path : visited_) found.push_back(by_path_.at(path));
@@ -37,6 +38,9 @@ class Closure {
   }
 
  private:
+  static bool is_peft(const std::string& path) { return path.starts_with("peft/"); }
+  bool uses_peft() const { return program_.stage != "base" && program_.stage != "optimizer"; }
+
   /// A .cpp implements the header of its own stem, or, without one, those it includes of its folder.
   void note_implementation(const SourceFile& source) {
     if (source.path.ends_with(".comp")) shaders_[source.path.substr(folder_of(source.path).size())] = source.path;
@@ -50,7 +54,7 @@ class Closure {
   void visit(const std::string& path) {
     const auto found = by_path_.find(path);
     if (found == by_path_.end()) return;  // decides no numbers
-    if (path.starts_with("peft/") && program_.stage != "lora") return;
+    if (is_peft(path) && !uses_peft()) return;
     if (!visited_.insert(path).second) return;
     for (const std::string& header : found->second->includes) visit(header);
     for (const std::string& shader : found->second->shaders) visit(shaders_.at(shader + ".comp"));

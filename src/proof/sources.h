@@ -21,8 +21,8 @@ struct ProgramParts {
 /// The sources that decide the program's numbers, by path: what runs it (train/engine, graph,
 /// runtime), the family's file, the files of its ops with the shaders that they name, and what all
 /// these include. A header brings the .cpp files that implement it; those of ops come by the ops' names
-/// alone, so that a header which is only mentioned brings no kernel. PEFT's sources count for `lora`
-/// only, the family's not for `optimizer`.
+/// alone, so that a header which is only mentioned brings no kernel. PEFT's sources count, all of them,
+/// for the stages with an adapter; the family's do not for `optimizer`.
 std::vector<const SourceFile*> closure(const std::vector<SourceFile>& table, const ProgramParts& program);
 
 /// SHA-256 over the closure's paths and hashes.

@@ -105,20 +105,19 @@ void Program::record(Section section, const std::vector<std::vector<KernelCall>>
     pending_reads_.clear();
     pending_writes_.clear();
   };
+  // For `update` too, which may be all there is: inputs change with each run of `micro`.
+  if (section == Section::micro && storage_.input_staging() != nullptr && plan_.input_bytes > 0) {
+    open();
+    commands->copy(*storage_.input_staging(), 0, storage_.input_block(), 0, static_cast<uint64_t>(plan_.input_bytes));
+    barrier();
+  }
   uint32_t profiled = 0;
   for (size_t n = 0; n < graph_.nodes.size(); ++n) {
     const Node& node = graph_.nodes[n];
     if (node.section != section || calls[n].empty()) continue;
-    if (commands == nullptr) {
+    if (commands == nullptr || (profile_.watchdog && flops > kSegmentFlops) ||
+        (options_.profile && ++profiled % kProfiledPerBuffer == 0))
       open();
-      if (section == Section::micro && storage_.input_staging() != nullptr && plan_.input_bytes > 0) {
-        commands->copy(*storage_.input_staging(), 0, storage_.input_block(), 0, static_cast<uint64_t>(plan_.input_bytes));
-        barrier();
-      }
-    } else if ((profile_.watchdog && flops > kSegmentFlops) ||
-               (options_.profile && ++profiled % kProfiledPerBuffer == 0)) {
-      open();
-    }
     if (must_wait(node) || options_.profile) barrier();
     uint32_t scope = 0;
     if (options_.profile) {

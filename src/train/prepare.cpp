@@ -96,9 +96,8 @@ void read_model(Prepared& p) {
 }
 
 /// Before tokenizer and data, which may take long.
-void check_proof(Prepared& p, Purpose purpose) {
+void check_proof(Prepared& p, Purpose purpose, ProofRecords records) {
   const proof::Claim claim = claim_of(p.identity.model, p.setup.lora ? "lora" : "base", p.setup.dtypes);
-  const std::vector<proof::Record>& records = proof::embedded_records().all;
   if (purpose == Purpose::train) {
     p.proof = require_proven(claim, records, p.config.allow_unqualified);
     return;
@@ -123,7 +122,7 @@ void plan_batches(Prepared& p) {
 
 }  // namespace
 
-Prepared prepare(TrainConfig config, Purpose purpose) {
+Prepared prepare(TrainConfig config, Purpose purpose, ProofRecords records) {
   require_complete(config);
   Prepared p{.config = std::move(config)};
   for (const std::string& note : p.config.notes) log_info("note: {}", note);
@@ -135,7 +134,7 @@ Prepared prepare(TrainConfig config, Purpose purpose) {
     p.identity.adapter = AdapterConfig{*p.setup.lora, p.weights ? *p.config.model_name_or_path : ""};
   }
   p.setup.model = p.identity.model;
-  check_proof(p, purpose);
+  check_proof(p, purpose, records);
   const bool tokenizer_only = p.config.init_from_config && p.config.model_name_or_path;
   if (tokenizer_only || std::filesystem::exists(p.identity.model_folder / "tokenizer.json"))
     p.tokenizer = Tokenizer::load(p.identity.model_folder);

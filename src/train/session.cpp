@@ -61,11 +61,11 @@ void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& devic
 
 }  // namespace
 
-TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted) {
+TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted, ProofRecords records) {
   require_complete(config);
   check_run_folder(config);
   const auto checkpoint = checkpoint_to_resume(config);
-  const Prepared prepared = prepare(std::move(config), Purpose::train);
+  const Prepared prepared = prepare(std::move(config), Purpose::train, records);
   OwnCheckpoints own(prepared.config.output_dir);
   const Json settings = learning_settings(prepared);
   std::optional<TrainerState> start;

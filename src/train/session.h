@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/json.h"
@@ -32,9 +33,10 @@ struct Prepared {
 
 /// What the preparation is for: a plan may be made of what is not proven.
 enum class Purpose { train, plan };
-/// Reads model, tokenizer and data. Every error that files can cause is found here; to train what is
-/// not proven is Error{unsupported}.
-Prepared prepare(TrainConfig config, Purpose purpose);
+using ProofRecords = std::span<const proof::Record>;
+/// Reads model, tokenizer and data. Every error that files can cause is found here; to train what the
+/// records do not prove is Error{unsupported}.
+Prepared prepare(TrainConfig config, Purpose purpose, ProofRecords records = proof::embedded_records().all);
 
 /// The settings that decide what is learned, by option name (what resume compares).
 Json learning_settings(const Prepared& prepared);
@@ -47,7 +49,8 @@ struct TrainResult {
 
 /// The whole run: prepare, open the device, plan, load, train, write. `interrupted` is asked between
 /// steps.
-TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted);
+TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted,
+                         ProofRecords records = proof::embedded_records().all);
 
 /// `lemnos plan`: what run_training would allocate on a device with this profile.
 struct PlanReport {

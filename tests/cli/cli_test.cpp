@@ -56,7 +56,7 @@ TEST(Cli, WithoutACommandTheyAreListedOnStderr) {
   const ToyFolder toy;
   for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"--json"}}) {
     const Outcome outcome = lemnos(toy, words);
-    expect(outcome, 2, {"no command is given", "train     Full training", "inspect", "not there yet: ", "eval"});
+    expect(outcome, 2, {"no command is given", "train          Full training", "inspect", "not there yet: ", "eval"});
     EXPECT_EQ(outcome.out.empty(), words.empty()) << "with --json the error is a document";
   }
 }
@@ -161,6 +161,11 @@ TEST(Cli, JsonIsOneDocumentOnStdout) {
   ASSERT_EQ(planned.code, 0) << planned.err;
   EXPECT_EQ(Json::parse(planned.out, "stdout").at("steps").as_integer(), 12);
   EXPECT_EQ(Json::parse(planned.out, "stdout").at("rank").as_integer(), 4);
+  const Json inspected = Json::parse(lemnos(toy, {"inspect", toy.base().string(), "--json"}).out, "stdout");
+  EXPECT_EQ(inspected.at("features").as_array().size(), 4u);
+  EXPECT_TRUE(inspected.at("proof").at("base").at("proven").as_bool());
+  const Json architectures = Json::parse(lemnos(toy, {"architectures", "--json"}).out, "stdout");
+  EXPECT_GE(architectures.at("families").as_array().size(), 5u);
   const Outcome devices = lemnos(toy, {"devices", "--json"});
   ASSERT_EQ(devices.code, 0) << devices.err;
   Json::parse(devices.out, "stdout");

@@ -121,6 +121,7 @@ TEST(Closure, HoldsNothingElse) {
         "ops/elementwise/dropout.comp", "ops/glsl/math_probe.comp", "peft/lora.cpp", "graph/interpreter.cpp"})
     EXPECT_FALSE(llama.contains(path)) << path;
   EXPECT_TRUE(lora.contains("peft/lora.cpp"));
+  EXPECT_TRUE(lora.contains("peft/adapter_config.cpp"));
   EXPECT_TRUE(lora.contains("ops/elementwise/dropout.comp"));
   EXPECT_TRUE(lora.contains("base/philox.cpp"));
   EXPECT_FALSE(lora.contains("models/qwen3.cpp"));

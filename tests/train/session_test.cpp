@@ -242,6 +242,30 @@ TEST(Session, AModelThatIsThereIsNotReplaced) {
   EXPECT_TRUE(bytes(toy / "run/model.safetensors") == before);
 }
 
+TEST(Session, WhatIsNotProvenIsRefusedBeforeAnythingIsWritten) {
+  const ToyFolder toy;
+  const auto train = [](TrainConfig config) { return run_training(std::move(config), [] { return false; }, /*records=*/{}); };
+  for (TrainConfig config : {toy.config("run"), toy.lora("run")}) {
+    config.device = "no such device";
+    config.use_cpu = false;
+    try {
+      train(config);
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::unsupported) << error.what();
+      EXPECT_NE(std::string(error.what()).find("--allow-unqualified"), std::string::npos) << error.what();
+    }
+    EXPECT_FALSE(fs::exists(toy / "run"));
+  }
+  TrainConfig allowed = toy.config("run");
+  allowed.allow_unqualified = true;
+  allowed.max_steps = 1;
+  EXPECT_EQ(train(allowed).steps, 1);
+  const Json applied = Json::parse(bytes(toy / "run/applied.json"), "applied.json");
+  EXPECT_TRUE(applied.at("options").at("allow_unqualified").at("value").as_bool());
+  EXPECT_FALSE(applied.at("proof").at("proven").as_bool());
+}
+
 TEST(Session, OneRunAFolder) {
   const ToyFolder toy;
   fs::create_directories(toy / "run");

@@ -59,18 +59,22 @@ float m_sqrt(float x) {
   return z * m_bits(uint((exponent - odd) / 2 + 127) << 23);
 }
 
-// 1 / sqrt(x): the built-in value y, corrected by half of 1 - x y y.
+// 1 / sqrt(m) of the mantissa m in [1, 4), so that no product is a denormal: the built-in value y, corrected
+// by half of 1 - m y y.
 float m_rsqrt(float x) {
   const uint ux = floatBitsToUint(x);
   if (!m_is_normal(ux) || x < 0.0) return inversesqrt(x);
-  precise float y = inversesqrt(x);
-  precise float p = x * y;
+  const int exponent = int(ux >> 23) - 127;
+  const int odd = exponent & 1;
+  const float m = m_bits((ux & 0x007fffffu) | uint(127 + odd) << 23);
+  precise float y = inversesqrt(m);
+  precise float p = m * y;
   precise float q = p * y;
   precise float rest = 1.0 - q;
   rest = rest - m_product_error(p, y, q);
-  rest = rest - m_product_error(x, y, p) * y;
+  rest = rest - m_product_error(m, y, p) * y;
   precise float z = y + 0.5 * y * rest;
-  return z;
+  return z * m_bits(uint((odd - exponent) / 2 + 127) << 23);
 }
 
 // 2^n e^r with r = x - n ln 2; (e^r - 1 - r) / r^2.

@@ -161,7 +161,8 @@ Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
                "gemm tile {}x{} of {}x{}", tile.bm, tile.bn, tile.rm, tile.rn);
   LEMNOS_CHECK(tile.bm * tile.bk / 4 % tile.threads() == 0 &&
                    tile.bn * tile.bk / 4 % tile.threads() == 0 && kChunk % tile.bk == 0 &&
-                   tile.bk % tile.unroll == 0,
+                   tile.bk % tile.unroll == 0 && tile.rm % tile.fma_rows == 0 &&
+                   tile.rn % tile.fma_columns == 0,
                "gemm tile {}x{}x{}", tile.bm, tile.bn, tile.bk);
   LEMNOS_CHECK(tile.buffers == 1 ||
                (tile.buffers == 2 && tile.unroll == tile.bk && call.b_dtype == DType::f32));
@@ -169,7 +170,7 @@ Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
           tile.bm,
           tile.bn,
           {tile.threads(), tile.bm, tile.bn, tile.bk, tile.rm, tile.rn, tile.lm, tile.unroll,
-           tile.interleaved, tile.quads},
+           tile.interleaved, tile.quads, tile.fma_rows, tile.fma_columns},
           call.k % tile.bk != 0};
 }
 

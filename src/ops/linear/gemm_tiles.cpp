@@ -17,21 +17,30 @@ struct RatedTile {
 
 // NVIDIA H200, `gemm_bench --sweep`. Add a layout's tiles here; choose_gemm_tile weighs them.
 constexpr RatedTile kTilesNn[] = {
-    {{128, 128, 32, 8, 8, 4, 32, true, true}, 43.2}, {{64, 128, 16, 8, 8, 4, 16, true}, 41.5},
-    {{64, 64, 16, 8, 4, 4, 16, true, false, 2}, 42.6}, {{64, 64, 32, 8, 4, 4, 32, true, true}, 38.0},
-    {{32, 64, 32, 4, 4, 4, 32, true}, 26.0},   {{64, 16, 32, 4, 4, 8, 32, true}, 23.0},
+    {{128, 128, 32, 8, 8, 4, 32, true, true, 1, 2, 4}, 44.2},
+    {{64, 128, 16, 8, 8, 4, 16, true, false, 1, 1, 8}, 43.5},
+    {{64, 64, 16, 8, 4, 4, 16, true, false, 2, 4, 2}, 42.5},
+    {{64, 64, 32, 8, 4, 4, 32, true, true}, 38.0},
+    {{32, 64, 32, 4, 4, 4, 32, true}, 26.0},
+    {{64, 16, 32, 4, 4, 8, 32, true}, 23.0},
     {{16, 64, 32, 4, 4, 4, 32, true}, 25.3},
 };
 constexpr RatedTile kTilesNt[] = {
-    {{128, 128, 32, 8, 8, 4, 32, true, true}, 43.2}, {{64, 128, 16, 8, 8, 4, 16, true}, 39.5},
-    {{64, 64, 16, 8, 4, 4, 16, true, false, 2}, 41.0}, {{64, 64, 32, 8, 4, 4, 32, true, true}, 37.0},
-    {{32, 64, 32, 4, 4, 4, 32, true}, 24.0},   {{64, 16, 32, 4, 4, 8, 32, true}, 19.4},
+    {{128, 128, 32, 8, 8, 4, 32, true, true, 1, 2, 4}, 44.0},
+    {{64, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 2}, 43.0},
+    {{64, 64, 16, 8, 4, 4, 16, true, false, 2, 8, 1}, 41.5},
+    {{64, 64, 32, 8, 4, 4, 32, true, true}, 37.0},
+    {{32, 64, 32, 4, 4, 4, 32, true}, 24.0},
+    {{64, 16, 32, 4, 4, 8, 32, true}, 19.4},
     {{16, 64, 32, 4, 4, 4, 32, true}, 22.7},
 };
 constexpr RatedTile kTilesTn[] = {
-    {{128, 128, 16, 8, 8, 4, 16, true}, 43.5}, {{64, 128, 16, 8, 8, 4, 16, true}, 43.0},
-    {{128, 64, 16, 8, 8, 4, 16, true}, 42.2},  {{64, 64, 16, 8, 4, 4, 16, true, false, 2}, 40.0},
-    {{64, 16, 32, 4, 4, 8, 32, true}, 26.0},   {{16, 64, 32, 4, 4, 4, 32, true}, 25.8},
+    {{128, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 2}, 45.0},
+    {{64, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 1}, 44.0},
+    {{128, 64, 16, 8, 8, 4, 16, true, false, 1, 8, 1}, 44.0},
+    {{64, 64, 16, 8, 4, 4, 16, true, false, 2, 4, 2}, 41.0},
+    {{64, 16, 32, 4, 4, 8, 32, true}, 26.0},
+    {{16, 64, 32, 4, 4, 4, 32, true}, 25.8},
 };
 
 std::span<const RatedTile> tiles_of(GemmLayout layout) {
@@ -67,25 +76,24 @@ double expected_time(const GemmCall& call, const RatedTile& rated) {
   return busiest(workgroups(call, tile), tile) * tile.bm * tile.bn * padded_k / rated.rate;
 }
 
-/// What a sweep asks: which tile, how lanes lie, how to store, one buffer or two.
+/// What a sweep asks: which tile, how to store, one buffer or two, the order of the products.
 constexpr GemmTile kCandidates[] = {
-    {128, 128, 32, 8, 8, 4, 32},
-    {128, 128, 32, 8, 8, 4, 32, true},
-    {128, 128, 32, 8, 8, 4, 32, true, true},
-    {128, 128, 16, 8, 8, 4, 16, true},
-    {128, 128, 16, 8, 8, 4, 16, true, false, 2},
-    {128, 256, 16, 8, 16, 4, 16, true},
-    {64, 128, 16, 8, 8, 4, 16, true},
-    {64, 128, 16, 8, 8, 4, 16, true, false, 2},
-    {64, 128, 32, 8, 8, 4, 32, true, true},
-    {64, 128, 32, 8, 8, 4, 32, true, true, 2},
-    {128, 64, 16, 8, 8, 4, 16, true},
-    {64, 64, 16, 8, 4, 4, 16, true},
-    {64, 64, 16, 8, 4, 4, 16, true, false, 2},
+    {128, 128, 32, 8, 8, 4, 32, true, true, 1, 2, 4},
+    {128, 128, 32, 8, 8, 4, 32, true, true, 1, 4, 4},
+    {128, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 2},
+    {128, 128, 16, 8, 8, 4, 16, true, false, 2, 4, 2},
+    {128, 256, 16, 8, 16, 4, 16, true, false, 1, 8, 2},
+    {64, 128, 16, 8, 8, 4, 16, true, false, 1, 1, 8},
+    {64, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 1},
+    {64, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 2},
+    {64, 128, 32, 8, 8, 4, 32, true, true, 1, 2, 4},
+    {128, 64, 16, 8, 8, 4, 16, true, false, 1, 8, 1},
+    {128, 64, 16, 8, 8, 4, 16, true, false, 1, 2, 4},
+    {64, 64, 16, 8, 4, 4, 16, true, false, 2, 8, 1},
+    {64, 64, 16, 8, 4, 4, 16, true, false, 2, 4, 2},
     {64, 64, 32, 8, 4, 4, 32, true, true},
     {32, 64, 32, 4, 4, 4, 32, true},
     {64, 32, 32, 4, 4, 8, 32, true},
-    {64, 64, 8, 8, 4, 4, 8, true},
     {64, 16, 32, 4, 4, 8, 32, true},
     {64, 16, 16, 4, 4, 8, 16, true},
     {16, 64, 32, 4, 4, 4, 32, true},
@@ -147,7 +155,8 @@ int64_t splits_of_row_products(int64_t n, int64_t k) {
 /// tn: K is the tokens, C a weight.
 int64_t splits_of_weight_gradients(int64_t m, int64_t n, int64_t k) {
   const int64_t chunks = ceil_div(k, kChunk), tiles = ceil_div(m, 128) * ceil_div(n, 128);
-  if (k >= 1024 && tiles <= 400) return std::min(chunks / 4, tiles < 32 ? int64_t{16} : int64_t{8});
+  const int64_t most = tiles < 32 ? 16 : tiles < 128 ? 8 : 7;
+  if (k >= 1024 && tiles <= 400) return std::min(chunks / 4, most);
   if (k >= 256 && tiles <= 16) return std::min(49 / tiles, chunks / 2);
   return 1;
 }

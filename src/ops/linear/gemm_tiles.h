@@ -19,6 +19,7 @@ struct GemmTile {
   bool interleaved = false;  // lanes of the 32 (lane_place in gemm_gpu.comp)
   bool quads = false;        // transposing stores of 16 bytes (in_quads)
   uint32_t buffers = 1;      // of each operand's shared tile; 2 only for f32 and unroll = bk
+  uint32_t fma_rows = 1, fma_columns = 4;  // order of the products of one k (multiply_at in gemm_gpu.comp)
   uint32_t threads() const { return bm / rm * (bn / rn); }
   uint32_t shared_bytes() const { return (bm + bn) * bk * 4 * buffers; }
 };
