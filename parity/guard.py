@@ -58,7 +58,7 @@ def fingerprint():
         for path, content in sorted(_imported_hashes(package).items()):
             digest.update(f"{path} {content}\n".encode())
     for path in sorted(HERE.rglob("*.py")):
-        if "tests" not in path.parts and path.name not in STANDALONE:
+        if not path.parent.name.endswith("tests") and path.name not in STANDALONE:
             digest.update(f"{path.relative_to(HERE)} {_sha256(path)}\n".encode())
     digest.update(json.dumps(versions(), sort_keys=True).encode())
     return digest.hexdigest()

@@ -86,11 +86,13 @@ def _check_disk_names(model, folder):
 
 
 def _write_legacy_config(path, surface, size):
-    """rope_theta and rope_scaling instead of rope_parameters, and the keys exactly as given."""
+    """rope_theta and rope_scaling instead of rope_parameters, no layer_types that were not given, and
+    the keys exactly as given."""
     config = json.loads(path.read_text())
     given = dict(surface.config_for(size))
     rope = dict(config.pop("rope_parameters"))
     given.pop("rope_parameters", None)
+    config.pop("layer_types", None)
     config.update(given)
     config["rope_theta"] = rope.pop("rope_theta")
     config["rope_scaling"] = None if rope["rope_type"] == "default" else rope

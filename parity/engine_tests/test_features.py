@@ -16,7 +16,8 @@ from parity.model import write_model
 from parity.surface import Surface, families, surfaces_of
 
 SRC = Path(__file__).resolve().parents[2] / "src"
-NEVER = {"rope:partial"}  # no family reads a partial rotation yet
+NEVER = {"rope:partial", "o_bias"}  # no family reads a partial rotation, or has a bias there alone, yet
+NOT_FEATURES = {"yarn", "rope_parameters", "layer_types"}  # literals that name something else
 
 YARN = {"max_position_embeddings": 16384}
 WINDOW = {"sliding_window": 3, "use_sliding_window": True}
@@ -111,15 +112,15 @@ def probe(family, name, config, legacy):
 
 
 def declared():
-    """Names of features in the sources: literals that are put into a list of names."""
-    names = set()
+    """Names of features in the sources: the literals of features.cpp, and those of each function whose
+    name ends in "features"."""
+    texts = [(SRC / "models/features.cpp").read_text()]
     for file in (SRC / "models").glob("*.cpp"):
-        for call in re.findall(r"(?:names\.(?:insert|push_back)|return)\s*\(?([^;]*);", file.read_text()):
-            names |= set(re.findall(r'"([a-z_0-9]+(?::[a-z_0-9]+)?)"', call)) if "names" in call or ":" in call else set()
-    text = (SRC / "models/features.cpp").read_text()
-    for call in re.findall(r"names\.insert\(([^;]*)\);", text):
-        names |= set(re.findall(r'"([a-z_0-9]+(?::[a-z_0-9]+)?)"', call))
-    return names
+        texts += re.findall(r"^std::vector<std::string> \w*features\(.*?^}", file.read_text(),
+                            re.DOTALL | re.MULTILINE)
+    literals = {name for text in texts for name in re.findall(r'"([^"]*)"', text)}
+    names = {name for name in literals if re.fullmatch(r"[a-z_0-9]+(:[a-z_0-9]+)?", name)}
+    return names - NOT_FEATURES
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ SURFACES = [
          "rms_norm_eps": 1e-5},
         tiny={"sliding_window": 3, "num_key_value_heads": 4},
         tile={"sliding_window": 33, "num_attention_heads": 3, "num_key_value_heads": 3},
+        legacy_config=True,
     ),
     Surface(  # a window that use_sliding_window switches off
         "qwen2_window_off",

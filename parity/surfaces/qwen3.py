@@ -30,6 +30,7 @@ SURFACES = [
         {"use_sliding_window": True, "max_window_layers": 1, "num_key_value_heads": 1},
         tiny={"head_dim": 6, "num_attention_heads": 3, "sliding_window": 3},
         tile={"head_dim": 20, "num_attention_heads": 5, "sliding_window": 33},
+        legacy_config=True,
     ),
     Surface(
         "qwen3_rope_yarn",
