@@ -1,5 +1,5 @@
 # Names for what people do; the work is in scripts/ and CMake.
-.PHONY: build test unit demo lint format
+.PHONY: build test unit parity qualify demo lint format
 
 build:
 	cmake --preset release
@@ -10,6 +10,12 @@ test:
 
 unit:
 	scripts/test unit
+
+parity:
+	scripts/parity
+
+qualify:
+	scripts/qualify
 
 demo:
 	scripts/demo
