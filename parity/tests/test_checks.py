@@ -73,7 +73,8 @@ ENTRY = {"surface": "s", "family": "f", "fixture": "tiny", "profile": "eps3", "s
 def report(gate1=True, gate2=True, ok=True, **more):
     kinds = [{"kind": kind, "max_abs_vs_hf": 1e-8, "gate1": gate1, "gate2": gate2}
              for kind in check.KINDS]
-    return {"ok": ok, "kinds": kinds, "missing": [], "additional": []} | more
+    return {"ok": ok, "kinds": kinds, "missing": [], "additional": [],
+            "resume_bit_equal": True} | more
 
 
 class Verdicts(unittest.TestCase):
@@ -87,6 +88,15 @@ class Verdicts(unittest.TestCase):
             {"ok": True, "error": "exit code 1"}, report(gate2=False),
         ):
             self.assertFalse(check.verdict(ENTRY, wrong).startswith("PASS"), wrong)
+
+    def test_bits_that_must_be_equal_are(self):
+        packed = ENTRY | {"fixture": "packed"}
+        self.assertEqual(check.verdict(packed, report(documents_bit_equal=True)), "PASS")
+        for wrong in (None, False):
+            self.assertTrue(check.verdict(packed, report(documents_bit_equal=wrong))
+                            .startswith("FAIL other bits"))
+            self.assertTrue(check.verdict(ENTRY, report(resume_bit_equal=wrong))
+                            .startswith("FAIL other bits"))
 
     def test_what_is_not_finite_fails_at_once(self):
         wrong = report(gate1=None, gate2=False, ok=False)

@@ -2,6 +2,7 @@ import json
 import unittest
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from parity import gates
 from parity.tests.common import answers, bundle, stored, torch_engine
@@ -118,6 +119,17 @@ class OptimizerAlone(unittest.TestCase):
             for name, tensor in stored(bundle("llama", stage="optimizer", profile=profile)).items():
                 if name.startswith("step"):
                     self.assertTrue(bool(((abs(tensor) > 0.25) & (abs(tensor) < 0.5)).all()), name)
+
+    def test_parameters_near_zero_are_held_to_twice_torch_s_own_error(self):
+        path = bundle("llama", stage="optimizer-near-zero")
+        start = load_file(path / "model/model.safetensors")
+        self.assertTrue(all(abs(t).max() < 0.05 and (t == 0).any() for t in start.values()))
+        tensors = stored(path)
+        hf = {n: t for n, t in tensors.items() if n.startswith("step")}
+        for factor, green in ((1, True), (3, False)):
+            ours = {n: (tensors[f"truth/{n}"] + factor * (t - tensors[f"truth/{n}"])).astype(t.dtype)
+                    for n, t in hf.items()}
+            self.assertEqual(gates.judge(path, ours)["ok"], green, factor)
 
     def test_one_ulp_is_allowed_and_two_are_not(self):
         name = "step10/lm_head.weight"

@@ -77,6 +77,21 @@ class Bundles(unittest.TestCase):
         self.assertTrue(any("experts.0.w1" in name for name in saved))
         self.assertTrue(all(torch.equal(saved[name], ours[name]) for name in saved))
 
+    def test_a_lora_bundle_holds_the_logits_of_the_base_alone(self):
+        for fixture in ("tiny", "packed"):
+            tensors = stored(bundle("llama_bias", fixture=fixture, stage="lora"))
+            base = stored(bundle("llama_bias", fixture=fixture))
+            self.assertLess(abs(tensors["logits/none"] - base["logits"]).max(), 1e-6)
+            self.assertGreater(abs(tensors["logits/none"] - tensors["logits"]).max(), 1e-3)
+            self.assertEqual(tensors["truth/logits/none"].dtype, "float64")
+
+    def test_stored_types_are_widened(self):
+        for surface, dtype in (("qwen3_bf16", torch.bfloat16), ("mixtral_f16", torch.float16)):
+            saved = load_file(bundle(surface) / "model/model.safetensors")
+            self.assertEqual({tensor.dtype for tensor in saved.values()}, {dtype})
+            model = load_model(bundle(surface) / "model")
+            self.assertEqual({p.dtype for p in model.parameters()}, {torch.float32})
+
     def test_a_tied_head_appears_once_and_the_padding_row_keeps_the_head_gradient(self):
         tensors = stored(bundle("llama_tied_pad"))
         self.assertNotIn("grad/lm_head.weight", tensors)

@@ -133,6 +133,24 @@ TEST(Gates, TheOptimizerAloneIsWithinOneUlp) {
   EXPECT_EQ(judged(f, {.optimizer_alone = true}).gate1, false);
 }
 
+TEST(Gates, NearZeroTheOptimizerIsHeldToTwiceTorchsOwnError) {
+  const GateContext near_zero{.tiny = true, .optimizer_alone = true, .near_zero = true};
+  TensorFigures f = figures("step10/w");
+  f.max_ulp = 1e6;  // of parameters that are all but zero
+  f.one_ulp = 1;
+  f.rms_vs_truth = 2 * f.hf_rms_vs_truth;
+  f.max_abs_vs_truth = 2 * f.hf_max_abs_vs_truth;
+  EXPECT_EQ(judged(f, near_zero).gate1, std::nullopt);
+  EXPECT_EQ(judged(f, near_zero).gate2, true);
+  TensorFigures rms = f, largest = f, nothing = f;
+  rms.rms_vs_truth = just_over(rms.rms_vs_truth);
+  EXPECT_EQ(judged(rms, near_zero).gate2, false);
+  largest.max_abs_vs_truth = just_over(largest.max_abs_vs_truth);
+  EXPECT_EQ(judged(largest, near_zero).gate2, false) << "one ULP of the largest is no excuse here";
+  nothing.has_truth = false;
+  EXPECT_EQ(judged(nothing, near_zero).gate2, false);
+}
+
 TEST(Figures, AreTakenElementByElement) {
   const TensorFigures f = figures_of({.name = "grad/w", .ours = {1, 2.5f, -4}, .hf = {1, 2, -4}, .truth = {1, 2, -4.5}});
   EXPECT_DOUBLE_EQ(f.max_abs_vs_hf, 0.5);

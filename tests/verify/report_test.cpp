@@ -109,6 +109,27 @@ TEST(Report, AFrozenBaseThatMovedIsAFailure) {
   EXPECT_FALSE(report_of(bundle, bundle.answers(), static_cast<double>(kNaN)).ok);
 }
 
+TEST(Report, OtherBitsAreAFailure) {
+  const Bundle bundle;
+  const auto ok = [&](Invariants invariants) { return judge_results(bundle.open(), bundle.answers(), invariants).ok; };
+  EXPECT_TRUE(ok({.documents_bit_equal = true, .resume_bit_equal = true}));
+  EXPECT_FALSE(ok({.documents_bit_equal = false}));
+  EXPECT_FALSE(ok({.resume_bit_equal = false}));
+}
+
+TEST(Report, TheBasesOwnLogitsAreComparedWhereTheBundleHasThem) {
+  Bundle bundle;
+  bundle.facts = R"("stage": "lora", "fixture": "tiny", "profile": "eps3")";
+  bundle.floats["logits/none"] = bundle.floats["logits"];
+  bundle.truths["logits/none"] = bundle.truths["logits"];
+  NamedTensors answers = bundle.answers();
+  EXPECT_TRUE(report_of(bundle, answers).ok);
+  answers["logits/none"][4] += 1e-3f;
+  EXPECT_FALSE(report_of(bundle, answers).ok);
+  answers.erase("logits/none");
+  EXPECT_EQ(report_of(bundle, answers).missing, std::vector<std::string>{"logits/none"});
+}
+
 TEST(Report, NotANumberIsAFailure) {
   const Bundle bundle;
   for (const char* name : {"logits", "grad/w", "step1/w"}) {
