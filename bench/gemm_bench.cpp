@@ -231,7 +231,7 @@ double gflop(const GemmCall& call) {
 }
 
 std::string shape_name(const std::string& layout, const GemmCall& call) {
-  return lemnos::format("{} {},{},{}", layout, call.m, call.n, call.k);
+  return format("{} {},{},{}", layout, call.m, call.n, call.k);
 }
 
 void report(const Options& options, const std::string& layout, const GemmCall& call,
@@ -282,7 +282,7 @@ class Sweep {
       check_bits();
     }
     const double best_ms = best_ms_;
-    summary_ = lemnos::format("{:<20} {:>8.2f} us {:>6.2f} TF splits {:>2} {:<38}| chosen {:>6.2f} TF {}",
+    summary_ = format("{:<20} {:>8.2f} us {:>6.2f} TF splits {:>2} {:<38}| chosen {:>6.2f} TF {}",
                       shape_name(layout, call), 1e3 * best_ms, gflop(call) / best_ms,
                       gemm_splits(call), tile_name(best_), gflop(call) / chosen_ms,
                       best_ms < 0.97 * chosen_ms ? tile_name(chosen) : "");

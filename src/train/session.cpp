@@ -55,7 +55,7 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
 void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
   log_info("device: {} ({})", device.info().name, device.info().driver);
   log_info("training {} of {} parameters{}, {}, {} of device memory", plan.trainable_parameters,
-           plan.base_parameters, p.setup.lora ? lemnos::format(" (LoRA r={} on {})", p.setup.lora->r, counted(std::ssize(plan.targets), "module")) : std::string(),
+           plan.base_parameters, p.setup.lora ? format(" (LoRA r={} on {})", p.setup.lora->r, counted(std::ssize(plan.targets), "module")) : std::string(),
            counted(p.total_steps, "step"), byte_text(plan.peak_bytes()));
 }
 
