@@ -50,7 +50,9 @@ std::vector<EnginePlan> plans_for(const ModelConfig& model, const DeviceProfile&
   EngineSetup setup{.model = model, .buckets = {{2, 512, 4}}};
   std::vector<EnginePlan> plans{plan_engine(setup, device)};
   setup.lora = LoraConfig{.r = kLoraRank, .lora_alpha = 2.0 * kLoraRank, .lora_dropout = 0.05};
-  setup.lora->target_modules = {std::string("all-linear")};
+  std::vector<std::string> modules{"q_proj", "k_proj", "v_proj", "o_proj"};
+  if (model.num_experts == 0) modules.insert(modules.end(), {"gate_proj", "up_proj", "down_proj"});
+  setup.lora->target_modules = {std::move(modules)};
   plans.push_back(plan_engine(setup, device));
   const PlannedGraph& lora = plans.back().training.front();
   for (const ValueId id : lora.graph.of_kind(ValueKind::parameter))

@@ -30,7 +30,7 @@ std::vector<size_t> apart(const Graph& graph) {
 }
 
 /// Outputs that the op may write over a dying input do so.
-std::vector<size_t> shared(const SingleNode& single, const std::vector<const InputValues*>& contents) {
+std::vector<size_t> shared(const SingleNode& single) {
   std::vector<size_t> stored_in = apart(single.graph);
   std::vector<bool> taken(stored_in.size(), false);
   const Node& node = single.node();
@@ -39,7 +39,7 @@ std::vector<size_t> shared(const SingleNode& single, const std::vector<const Inp
     if (o >= node.outputs.size() || i >= node.inputs.size() || !node.inputs[i].valid()) continue;
     const size_t from = node.inputs[i].index, to = node.outputs[o].index;
     const bool fits = value_bytes(single.graph, from) == value_bytes(single.graph, to);
-    if (stored_in[to] != to || taken[from] || !fits || !contents[from]->numbers.empty()) continue;
+    if (stored_in[to] != to || taken[from] || !fits) continue;
     stored_in[to] = from;
     taken[from] = true;
   }
@@ -90,13 +90,24 @@ void DeviceCheck::fill_from_pool(vk::CommandBuffer& commands, const InputValues&
   }
 }
 
+DeviceCheck::Place DeviceCheck::make_place(uint64_t bytes, const InputValues* contents) {
+  Place place{vk::Buffer(device_, bytes + 2 * kGuardBytes, vk::MemoryKind::device, "the kernel check"), bytes, {}};
+  if (contents == nullptr || contents->numbers.empty()) return place;
+  const std::vector<std::byte> numbers = encode(contents->numbers, contents->dtype);
+  place.numbers.emplace(device_, numbers.size(), vk::MemoryKind::device, "the kernel check");
+  transfer_.upload(numbers, *place.numbers);
+  return place;
+}
+
 void DeviceCheck::record(vk::CommandBuffer& commands, const Recording& r, const std::vector<size_t>& stored_in) {
   for (size_t v = 0; v < r.places.size(); ++v) {
     const Place& place = r.places[v];
     commands.fill(place.buffer, 0, kGuardBytes, kGuardWord);
     commands.fill(place.buffer, kGuardBytes + place.bytes, kGuardBytes, kGuardWord);
     if (r.contents[v] == nullptr && place.bytes > 0) commands.fill(place.buffer, kGuardBytes, place.bytes, kUnwritten);
-    if (r.contents[v] != nullptr && r.contents[v]->numbers.empty()) fill_from_pool(commands, *r.contents[v], place);
+    if (r.contents[v] == nullptr) continue;
+    if (place.numbers) commands.copy(*place.numbers, 0, place.buffer, kGuardBytes, place.numbers->size());
+    else fill_from_pool(commands, *r.contents[v], place);
   }
   for (size_t n = 0; n < r.calls.size(); ++n) {
     const KernelCall& call = r.calls[n];
@@ -131,14 +142,9 @@ Finding DeviceCheck::run(const KernelCase& c, const std::vector<InputValues>& in
   for (size_t i = 0; i < inputs.size(); ++i)
     if (c.inputs[i]) contents[single.node().inputs[i].index] = &inputs[i];
   std::vector<Place> places;
-  for (size_t v = 0; v < graph.values.size(); ++v) {
-    const uint64_t bytes = value_bytes(graph, v);
-    places.push_back({vk::Buffer(device_, bytes + 2 * kGuardBytes, vk::MemoryKind::device, "the kernel check"), bytes});
-    if (contents[v] != nullptr && !contents[v]->numbers.empty())
-      transfer_.upload(encode(contents[v]->numbers, contents[v]->dtype), places[v].buffer, kGuardBytes);
-  }
+  for (size_t v = 0; v < graph.values.size(); ++v) places.push_back(make_place(value_bytes(graph, v), contents[v]));
   const Recording recording{single, calls, contents, places};
-  const std::array<std::vector<size_t>, 2> stored_in{shared(single, contents), apart(graph)};
+  const std::array<std::vector<size_t>, 2> stored_in{shared(single), apart(graph)};
   vk::CommandBuffer first(device_), second(device_);
   record(first, recording, stored_in[0]);
   record(second, recording, stored_in[1]);

@@ -33,6 +33,7 @@ class DeviceCheck {
   struct Place {
     vk::Buffer buffer;
     uint64_t bytes;  // of the value, a multiple of 4
+    std::optional<vk::Buffer> numbers;  // explicit ones, copied in before each run
   };
   struct Recording {
     const SingleNode& single;
@@ -42,6 +43,7 @@ class DeviceCheck {
   };
 
   const vk::Buffer& pool(Pool which);
+  Place make_place(uint64_t bytes, const InputValues* contents);
   void fill_from_pool(vk::CommandBuffer& commands, const InputValues& from, const Place& to);
   void record(vk::CommandBuffer& commands, const Recording& recording, const std::vector<size_t>& stored_in);
   std::string damaged_guard(const Place& place, size_t value);

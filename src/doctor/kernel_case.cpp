@@ -83,14 +83,15 @@ std::vector<char> by_size(const Sizes& sizes) {
 
 int64_t remainder(int64_t size, int64_t multiple) { return size % multiple == 0 ? std::min(size, multiple) : size % multiple; }
 
-/// The smallest sizes with the same kernels and remainders, one axis after the other.
+/// The smallest sizes with the same kernels, a whole tile and the same remainder, one axis after the
+/// other.
 Sizes shrink(const KernelCase& c, const DeviceProfile& device) {
   const int64_t multiple = tile_multiple(device);
   Sizes sizes = c.sizes;
   for (const char axis : by_size(c.sizes)) {
     const int64_t whole = c.sizes.at(axis), rest = remainder(whole, multiple);
     if (is_fixed(c, axis)) continue;
-    for (int64_t tiles = 0; rest + tiles * multiple < whole; tiles = std::max<int64_t>(1, 2 * tiles)) {
+    for (int64_t tiles = rest < multiple ? 1 : 0; rest + tiles * multiple < whole; tiles = std::max<int64_t>(1, 2 * tiles)) {
       const Sizes smaller = with_size(c, sizes, axis, rest + tiles * multiple);
       if (kernels_at(c, smaller, device) != c.kernels) continue;
       sizes = smaller;
