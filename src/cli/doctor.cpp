@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "base/plural.h"
@@ -47,7 +47,7 @@ std::vector<Json> default_models() {
 
 /// Full training, LoRA with dropout on f32 and LoRA on bf16 weights.
 std::vector<EnginePlan> plans_for(const ModelConfig& model, const DeviceProfile& device) {
-  EngineSetup setup{.model = model, .buckets = {{2, 512, 4}}};
+  EngineSetup setup{.model = model, .buckets = {device.is_cpu ? Bucket{1, 512, 2} : Bucket{4, 1024, 8}}};
   std::vector<EnginePlan> plans{plan_engine(setup, device)};
   setup.lora = LoraConfig{.r = kLoraRank, .lora_alpha = 2.0 * kLoraRank, .lora_dropout = 0.05};
   std::vector<std::string> modules{"q_proj", "k_proj", "v_proj", "o_proj"};
@@ -61,17 +61,23 @@ std::vector<EnginePlan> plans_for(const ModelConfig& model, const DeviceProfile&
   return plans;
 }
 
-std::vector<EnginePlan> plans_of(const Arguments& arguments, const DeviceProfile& device) {
-  if (arguments.has("--config") || !arguments.extras.empty()) {
-    std::vector<EnginePlan> plans;
-    plans.push_back(train::plan_training(train_config_of(arguments), device).plan);
-    return plans;
-  }
-  if (const auto model = arguments.get("MODEL")) return plans_for(read_model_config(config_file(*model)), device);
+std::vector<EnginePlan> default_plans(const DeviceProfile& device) {
   std::vector<EnginePlan> plans;
   for (Json& json : default_models())
     for (EnginePlan& plan : plans_for(read_model_config(std::move(json), "a built-in shape"), device)) plans.push_back(std::move(plan));
   return plans;
+}
+
+std::vector<EnginePlan> plans_of(const Arguments& arguments, const std::optional<train::TrainConfig>& config, const DeviceProfile& device) {
+  if (config) return {train::plan_training(*config, device).plan};
+  if (const auto model = arguments.get("MODEL")) return plans_for(read_model_config(config_file(*model)), device);
+  return default_plans(device);
+}
+
+std::string device_selector(const Arguments& arguments, const std::optional<train::TrainConfig>& config) {
+  if (const auto chosen = arguments.get("--device")) return *chosen;
+  if (config && config->device) return *config->device;
+  return config && config->use_cpu ? "cpu" : "";
 }
 
 std::string verdict(const doctor::CheckedCase& c) { return c.not_checked ? "NOT CHECKED" : c.ok() ? "ok" : "FAILED"; }
@@ -98,38 +104,47 @@ void print(const std::vector<doctor::FunctionError>& functions) {
     print_line(format("{:<12}{:>12.3g}{:>12.3g}  {}{}", f.name, f.worst, f.bound, f.unit, f.ok() ? "" : format("  FAILED at {}", f.at)));
 }
 
+void print(const vk::Device& device, const doctor::KernelReport& report, const std::vector<doctor::FunctionError>& functions, bool ok) {
+  print(functions);
+  print_line("");
+  print(report);
+  print_line(format("{} ({}): {} in {}, each run {} times, {:.1f} s: {}", device.info().name, device.info().driver,
+                    counted(report.kernels(), "kernel"), counted(std::ssize(report.cases), "case"), kRepeats, report.seconds,
+                    ok ? "all right" : "NOT all right"));
+}
+
+Json to_json(const vk::Device& device, const doctor::KernelReport& report, const std::vector<doctor::FunctionError>& functions, bool ok) {
+  Json out;
+  out.set("device", device.info().name);
+  out.set("driver", device.info().driver);
+  out.set("version", LEMNOS_VERSION);
+  out.set("path", device.cpu_path() ? "cpu" : "gpu");
+  out.set("ok", ok);
+  out.set("seconds", report.seconds);
+  out.set("runs", kRepeats);
+  out.set("functions", doctor::to_json(functions));
+  out.set("cases", doctor::to_json(report));
+  return out;
+}
+
 int run_doctor(const Arguments& arguments) {
   const bool gpu_path = arguments.has("--gpu-path");
-  const auto device = vk::Device::open(arguments.get("--device").value_or(""), {.force_gpu_path = gpu_path});
-  const std::vector<EnginePlan> plans = plans_of(arguments, profile_of(*device));
+  if (arguments.has("--config") && arguments.has("MODEL")) fail(ErrorKind::usage, "a MODEL or the -c FILE of a run, not both");
+  std::optional<train::TrainConfig> config;
+  if (arguments.has("--config")) config = train_config_of(arguments);
+  const auto device = vk::Device::open(device_selector(arguments, config), {.force_gpu_path = gpu_path});
+  const std::vector<EnginePlan> plans = plans_of(arguments, config, profile_of(*device));
   std::vector<const Graph*> graphs;
   for (const EnginePlan& plan : plans)
     for (const PlannedGraph& planned : plan.training) graphs.push_back(&planned.graph);
   const doctor::KernelReport report = doctor::check_kernels(*device, graphs, {.runs = kRepeats, .remember = false});
   vk::PipelineCache pipelines(*device);
   const std::vector<doctor::FunctionError> functions = doctor::check_functions(*device, pipelines);
-  const int64_t wrong = std::count_if(functions.begin(), functions.end(), [](const auto& f) { return !f.ok(); });
-  const bool ok = report.failed() == 0 && wrong == 0;
-  if (arguments.json()) {
-    Json out;
-    out.set("device", device->info().name);
-    out.set("driver", device->info().driver);
-    out.set("version", LEMNOS_VERSION);
-    out.set("path", device->cpu_path() ? "cpu" : "gpu");
-    out.set("ok", ok);
-    out.set("seconds", report.seconds);
-    out.set("runs", kRepeats);
-    out.set("functions", doctor::to_json(functions));
-    out.set("cases", doctor::to_json(report));
-    print_json(out);
-  } else {
-    print(functions);
-    print_line("");
-    print(report);
-    print_line(format("{} ({}): {} in {}, {} runs of each with the same bits expected, {:.1f} s: {}", device->info().name,
-                      device->info().driver, counted(report.kernels(), "kernel"), counted(std::ssize(report.cases), "case"), kRepeats,
-                      report.seconds, ok ? "all right" : format("{} FAILED", counted(report.failed() + wrong, "check"))));
-  }
+  const bool ok = report.failed() == 0 && std::all_of(functions.begin(), functions.end(), [](const auto& f) { return f.ok(); });
+  if (arguments.json())
+    print_json(to_json(*device, report, functions, ok));
+  else
+    print(*device, report, functions, ok);
   return ok ? 0 : exit_code(ErrorKind::device);
 }
 
