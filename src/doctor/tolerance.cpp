@@ -56,9 +56,11 @@ constexpr Row kRows[] = {
     {"cross_entropy_loss", 0, {16, 1, 1}},
     {"moe_route", 0, {16, 0}},
     {"moe_route_grad", 0, {16, 1, 0.1}},
-    // Weighted means of v: the weights add up to 1. The gradients' terms are products of such.
+    // Weighted means of v: the weights add up to 1.
     {"attention", 0, {16, 1}},
-    {"attention_grad", 0, {16, 1}},
+    // Sums of scale * p * (dp - delta), where dp and delta are sums of d products, so of about (d/9)^0.5,
+    // that may cancel (with a single key they are equal), and scale is d^-0.5: terms of a third.
+    {"attention_grad", 0, {16, 1, 1.0 / 3}},
     // Torch's order of roundings, a handful of them, against the exact formula.
     {"adamw", 0, {4, 1}},
 };

@@ -112,6 +112,16 @@ TEST_F(KernelCheck, AnElementThatIsNotWrittenIsFound) {
   EXPECT_NE(fault_of(addition(wrong)).find("element 34 "), std::string::npos);
 }
 
+TEST_F(KernelCheck, LargeTensorsAreReadWhereTheyAreCompared) {
+  const Shape shape{3000, 1500};  // 18 MB
+  EXPECT_EQ(check(two_inputs(op_named("add"), shape, shape)).failed(), 0);
+  const OpDef wrong = damaged("add", not_far_enough);
+  const KernelReport report = check(two_inputs(wrong, shape, shape));
+  EXPECT_EQ(report.failed(), 2);
+  EXPECT_TRUE(report.cases.at(1).kernel_case.sampled);
+  EXPECT_NE(report.cases.at(1).finding.fault.find("element 4499999 "), std::string::npos) << report.cases[1].finding.fault;
+}
+
 TEST_F(KernelCheck, SharingMemoryThatTheKernelCannotBearIsFound) {
   OpDef wrong = op_named("linear");
   wrong.inplace = {{0, 0}};  // a row of x is still read when parts of y are there
