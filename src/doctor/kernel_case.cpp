@@ -1,5 +1,7 @@
 #include "doctor/kernel_case.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -20,7 +22,10 @@ constexpr size_t kMostParts = 3;
 constexpr int64_t kSegments = 4;
 
 /// Tiles of every kernel divide it, so that a size and its remainder behave alike at the edges.
-int64_t tile_multiple(const DeviceProfile& device) { return device.cpu_path ? 192 : 128; }
+int64_t tile_multiple(const KernelCase& c, const DeviceProfile& device) {
+  if (c.axes->by_tiles) return kAttentionTile;
+  return device.cpu_path ? 192 : 128;
+}
 
 std::vector<std::string> kernels_of(const std::vector<KernelCall>& calls) {
   std::vector<std::string> kernels;
@@ -83,10 +88,18 @@ std::vector<char> by_size(const Sizes& sizes) {
 
 int64_t remainder(int64_t size, int64_t multiple) { return size % multiple == 0 ? std::min(size, multiple) : size % multiple; }
 
+/// Attention's heads do not know of each other; groups of more than one share their sums.
+Sizes with_few_heads(const KernelCase& c, Sizes sizes, const DeviceProfile& device) {
+  Sizes fewer = sizes;
+  fewer['g'] = std::min<int64_t>(sizes.at('g'), 2);
+  fewer['q'] = std::min<int64_t>(sizes.at('q'), 4);
+  return kernels_at(c, fewer, device) == c.kernels ? fewer : sizes;
+}
+
 /// The smallest sizes with the same kernels, a whole tile and the same remainder, one axis after the
 /// other.
 Sizes shrink(const KernelCase& c, const DeviceProfile& device) {
-  const int64_t multiple = tile_multiple(device);
+  const int64_t multiple = tile_multiple(c, device);
   Sizes sizes = c.sizes;
   for (const char axis : by_size(c.sizes)) {
     const int64_t whole = c.sizes.at(axis), rest = remainder(whole, multiple);
@@ -98,12 +111,12 @@ Sizes shrink(const KernelCase& c, const DeviceProfile& device) {
       break;
     }
   }
-  return sizes;
+  return c.axes->by_tiles ? with_few_heads(c, std::move(sizes), device) : sizes;
 }
 
 /// Halves the largest axis that allows it until the work is within the limits.
 Sizes cut_down(const KernelCase& c, const DeviceProfile& device, double most) {
-  const int64_t multiple = tile_multiple(device);
+  const int64_t multiple = tile_multiple(c, device);
   Sizes sizes = c.sizes;
   while (work_at(c, sizes) > most) {
     bool cut = false;
@@ -190,14 +203,22 @@ uint64_t spirv_hash(const std::string& kernel) {
   return 0;
 }
 
+/// Changes with every build of this program.
+std::string build_stamp() {
+  struct stat file {};
+  if (::stat("/proc/self/exe", &file) != 0) return LEMNOS_VERSION;
+  return format("{} {} {}.{}", LEMNOS_VERSION, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+}
+
 /// A use and its kernels' code; with the sizes and what the host tells the kernels when compared in
-/// full, else with the class of the work, so that another batch of about the size is no new case.
+/// full, else with the build and the class of the work, so that another batch of about the size is no
+/// new case.
 std::string key_of(const KernelCase& c, const std::string& use, const DeviceProfile& device) {
   std::string text = format("{} {}", LEMNOS_VERSION, use);
   for (const std::string& kernel : c.kernels) text += format(" {:016x}", spirv_hash(kernel));
   const SingleNode single = instantiate(c);
   if (c.sampled) {
-    text += format(" sampled {}", static_cast<int>(std::log2(work_of(single))) / 2);
+    text += format(" sampled {} {}", static_cast<int>(std::log2(work_of(single))) / 2, build_stamp());
   } else {
     text += c.sizes_text();
     for (const KernelCall& call : c.op->dispatch({single.graph, single.node(), device})) {

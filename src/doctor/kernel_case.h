@@ -43,7 +43,7 @@ struct CaseLimits {
   /// The same for the reference, in double on one core.
   double reference_work = 2e8;
   /// For a shape that is compared in full.
-  double full_work = 6e7;
+  double full_work = 1.2e8;
 };
 CaseLimits limits_for(const DeviceProfile& device);
 
