@@ -10,11 +10,10 @@ Command later(const char* name, const char* summary) {
 
 }  // namespace
 
-extern const Command kCommand_eval, kCommand_data, kCommand_merge, kCommand_unmerge, kCommand_doctor;
+extern const Command kCommand_eval, kCommand_data, kCommand_merge, kCommand_unmerge;
 const Command kCommand_eval = later("eval", "Token loss, perplexity, exact match");
 const Command kCommand_data = later("data", "Rows as the device gets them");
 const Command kCommand_merge = later("merge", "Merge an adapter into its base");
 const Command kCommand_unmerge = later("unmerge", "Restore the base");
-const Command kCommand_doctor = later("doctor", "Every kernel on this driver");
 
 }  // namespace lemnos::cli

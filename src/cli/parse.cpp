@@ -27,6 +27,8 @@ void add_option(CLI::App& app, Slot& slot) {
 
 constexpr OptionSpec kJson{"--json", "one JSON document on stdout, everything human on stderr", OptionSpec::Kind::flag};
 
+/// "-c" of "-c,--config"; empty when there is none.
+std::string short_name(const std::string& names) { return names.find(',') == std::string::npos ? "" : names.substr(0, names.find(',')); }
 std::string long_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
 
 std::string list_of_commands() {
@@ -72,17 +74,20 @@ std::string what_is_wrong(const CLI::ParseError& error) {
   return name + " is given more than once";
 }
 
-/// The command's options by their long names.
-std::vector<std::string> long_names(const Command& command) {
+/// The command's options by their names, the long ones first.
+std::vector<std::string> option_names(const Command& command) {
   std::vector<std::string> known = {kJson.name, "--help"};
   for (const OptionSpec& spec : command.options)
     if (spec.name[0] == '-') known.push_back(long_name(spec.name));
+  known.push_back("-h");
+  for (const OptionSpec& spec : command.options)
+    if (spec.name[0] == '-' && !short_name(spec.name).empty()) known.push_back(short_name(spec.name));
   return known;
 }
 
 bool takes_value(const Command& command, std::string_view name) {
   const auto is_it = [&](const OptionSpec& spec) {
-    return spec.name[0] == '-' && spec.kind != OptionSpec::Kind::flag && long_name(spec.name) == name;
+    return spec.name[0] == '-' && spec.kind != OptionSpec::Kind::flag && (long_name(spec.name) == name || short_name(spec.name) == name);
   };
   return std::any_of(command.options.begin(), command.options.end(), is_it);
 }
@@ -94,7 +99,7 @@ bool looks_like_option(std::string_view word) {
 }
 
 [[noreturn]] void refuse_option(const Command& command, const std::string& name) {
-  const std::vector<std::string> known = long_names(command);
+  const std::vector<std::string> known = option_names(command);
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   const std::string_view nearest = nearest_word(name, candidates);
   fail(ErrorKind::usage, "{} is not an option of `lemnos {}`; {}", name, command.name,
@@ -103,14 +108,15 @@ bool looks_like_option(std::string_view word) {
 
 /// Before positional arguments are counted: the value of a misspelt option is none of them.
 void check_options(const Command& command, std::span<const std::string> words) {
-  const std::vector<std::string> known = long_names(command);
+  const std::vector<std::string> known = option_names(command);
   for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    const std::string name = words[i].substr(0, words[i].find('='));
+    const bool is_long = words[i].starts_with("--");
+    const std::string name = words[i].substr(0, is_long ? words[i].find('=') : 2);  // "-cFILE" is "-c FILE"
     const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
     const bool is_value = i > 0 && takes_value(command, words[i - 1]);
     if (is_value && is_known)
       fail(ErrorKind::usage, "{0} needs a value; if {1} is meant as one, write {0}={1}", words[i - 1], words[i]);
-    if (!is_value && !is_known && looks_like_option(name) && name != "-h") refuse_option(command, name);
+    if (!is_value && !is_known && looks_like_option(name)) refuse_option(command, words[i].substr(0, words[i].find('=')));
   }
 }
 

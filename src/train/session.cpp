@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
+#include "doctor/kernel_check.h"
 #include "io/file.h"
 #include "train/loop.h"
 #include "train/memory_limit.h"
@@ -52,6 +53,13 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
   write_file_atomic(std::filesystem::path(p.config.output_dir) / "applied.json", applied.dump(2) + "\n");
 }
 
+/// The programs' kernels on this device and driver, once: a kernel that fails ends the run.
+void check_kernels(const EnginePlan& plan, vk::Device& device) {
+  std::vector<const Graph*> graphs;
+  for (const PlannedGraph& planned : plan.training) graphs.push_back(&planned.graph);
+  doctor::require_sound_kernels(device, graphs);
+}
+
 void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
   log_info("device: {} ({})", device.info().name, device.info().driver);
   log_info("training {} of {} parameters{}, {}, {} of device memory", plan.trainable_parameters,
@@ -78,6 +86,7 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   EnginePlan plan = plan_engine(prepared.setup, profile);
   check_memory(plan, prepared.config, profile);
   log_plan(prepared, plan, *device);
+  check_kernels(plan, *device);
   with_io_errors([&] { std::filesystem::create_directories(prepared.config.output_dir); });
   const RunLock lock(prepared.config.output_dir);
   check_run_folder(prepared.config);  // a run may have ended there meanwhile

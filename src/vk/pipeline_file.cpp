@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <system_error>
 
+#include "base/cache_folder.h"
 #include "base/log.h"
 #include "vk/device.h"
 
@@ -20,14 +20,6 @@ struct FileHeader {
   uint64_t hash = 0;
 };
 
-std::filesystem::path cache_directory() {
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/')
-    return std::filesystem::path(xdg) / "lemnos";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::filesystem::path(home) / ".cache" / "lemnos";
-  return {};
-}
-
 std::string hex(std::span<const uint8_t> bytes) {
   std::string text;
   for (const uint8_t byte : bytes) text += format("{:02x}", byte);
@@ -37,7 +29,7 @@ std::string hex(std::span<const uint8_t> bytes) {
 }  // namespace
 
 std::filesystem::path pipeline_file(const DeviceInfo& info) {
-  const std::filesystem::path directory = cache_directory();
+  const std::filesystem::path directory = cache_folder();
   if (directory.empty()) return {};
   return directory / format("pipelines-{}-{}.bin", hex(info.device_uuid), hex(info.driver_uuid));
 }
