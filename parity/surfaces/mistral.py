@@ -1,7 +1,7 @@
 """Mistral: Llama with a sliding window on all layers."""
 
 from parity import ropes
-from parity.surface import BRANCH, Surface
+from parity.surface import BRANCH, QUIET_TIED_HEAD, Surface
 
 YARN = ropes.yarn(1000000.0, factor=8.0, mscale=1.0, mscale_all_dim=0.8, truncate=False,
                   original_max_position_embeddings=2048)
@@ -55,5 +55,5 @@ SURFACES = [
     Surface("mistral_bf16", tiny={"sliding_window": 3}, tile={"sliding_window": 33},
             stored="bfloat16", fixtures=BRANCH),
     Surface("mistral_f16", {"sliding_window": None, "tie_word_embeddings": True},
-            stored="float16", fixtures=BRANCH),
+            init=QUIET_TIED_HEAD, stored="float16", fixtures=BRANCH),
 ]
