@@ -2,7 +2,7 @@
 # build compiles first; an edit of any of them makes it anew.
 function(lemnos_source_table out)
   add_executable(source_table ${CMAKE_SOURCE_DIR}/cmake/source_table/main.cpp
-    ${CMAKE_SOURCE_DIR}/src/proof/source_scan.cpp ${CMAKE_SOURCE_DIR}/src/base/sha256.cpp)
+    ${CMAKE_SOURCE_DIR}/cmake/source_table/source_scan.cpp ${CMAKE_SOURCE_DIR}/src/base/sha256.cpp)
   target_link_libraries(source_table PRIVATE lemnos_options ${MD})
   set(source ${CMAKE_BINARY_DIR}/generated/source_table.cpp)
   file(GLOB_RECURSE scanned CONFIGURE_DEPENDS

@@ -4,32 +4,29 @@
 #include <fstream>
 #include <iostream>
 
-#include "proof/source_scan.h"
+#include "source_scan.h"
 
 namespace {
 
 using lemnos::proof::SourceFile;
 
 void write_list(std::ostream& out, const std::vector<std::string>& items) {
-  out << ", {";
-  for (const std::string& item : items) out << '"' << item << "\", ";
-  out << "}";
+  out << '\t';
+  for (const std::string& item : items) out << item << ' ';
 }
 
-void write_row(std::ostream& out, const SourceFile& source) {
-  out << "      {\"" << source.path << "\",\n       \"" << source.sha256 << "\"";
-  write_list(out, source.includes);
-  write_list(out, source.ops);
-  write_list(out, source.shaders);
-  out << ", \"" << source.family << "\"},\n";
-}
-
+/// One line a file, fields by tabs, lists by blanks (parse_source_table in src/proof/sources.cpp).
 void write_table(std::ostream& out, const std::vector<SourceFile>& sources) {
   out << "#include \"proof/sources.h\"\n\nnamespace lemnos::proof {\n\n"
-         "const std::vector<SourceFile>& source_table() {\n"
-         "  static const std::vector<SourceFile> table = {\n";
-  for (const SourceFile& source : sources) write_row(out, source);
-  out << "  };\n  return table;\n}\n\n}  // namespace lemnos::proof\n";
+         "const char* source_table_text() {\n  return R\"table(";
+  for (const SourceFile& source : sources) {
+    out << source.path << '\t' << source.sha256;
+    write_list(out, source.includes);
+    write_list(out, source.ops);
+    write_list(out, source.shaders);
+    out << '\t' << source.family << '\n';
+  }
+  out << ")table\";\n}\n\n}  // namespace lemnos::proof\n";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "cli/command.h"
 #include "cli/train_arguments.h"
+#include "doctor/default_shapes.h"
 #include "doctor/kernel_check.h"
 #include "doctor/math_check.h"
 #include "io/folder_kind.h"
@@ -16,34 +17,6 @@ namespace {
 
 constexpr int kRepeats = 20;
 constexpr int64_t kLoraRank = 16;
-
-/// What is checked when no model is named: a shape of 0.5 B parameters (layers repeat, so one is enough),
-/// full training and LoRA, and small ones of the other kinds of blocks.
-std::vector<Json> default_models() {
-  constexpr const char* kConfigs[] = {
-      R"({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "vocab_size": 151936, "hidden_size": 896,
-          "intermediate_size": 4864, "num_hidden_layers": 1, "num_attention_heads": 14, "num_key_value_heads": 2,
-          "max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "rope_theta": 1000000.0, "hidden_act": "silu",
-          "tie_word_embeddings": true})",
-      R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 1000, "hidden_size": 200,
-          "intermediate_size": 514, "num_hidden_layers": 1, "num_attention_heads": 5, "num_key_value_heads": 5,
-          "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "hidden_act": "silu", "tie_word_embeddings": false})",
-      R"({"model_type": "mistral", "architectures": ["MistralForCausalLM"], "vocab_size": 1000, "hidden_size": 256,
-          "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1,
-          "head_dim": 128, "sliding_window": 100, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5,
-          "hidden_act": "silu", "tie_word_embeddings": false})",
-      R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "vocab_size": 1000, "hidden_size": 256,
-          "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
-          "head_dim": 64, "max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "hidden_act": "silu",
-          "tie_word_embeddings": false})",
-      R"({"model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "vocab_size": 1000, "hidden_size": 256,
-          "intermediate_size": 512, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
-          "num_local_experts": 8, "num_experts_per_tok": 2, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5,
-          "hidden_act": "silu", "tie_word_embeddings": false})"};
-  std::vector<Json> models;
-  for (const char* config : kConfigs) models.push_back(Json::parse(config, "a built-in shape"));
-  return models;
-}
 
 /// Full training, LoRA with dropout on f32 and LoRA on bf16 weights.
 std::vector<EnginePlan> plans_for(const ModelConfig& model, const DeviceProfile& device) {
@@ -63,8 +36,9 @@ std::vector<EnginePlan> plans_for(const ModelConfig& model, const DeviceProfile&
 
 std::vector<EnginePlan> default_plans(const DeviceProfile& device) {
   std::vector<EnginePlan> plans;
-  for (Json& json : default_models())
-    for (EnginePlan& plan : plans_for(read_model_config(std::move(json), "a built-in shape"), device)) plans.push_back(std::move(plan));
+  for (const doctor::DefaultShape& shape : doctor::default_shapes())
+    for (EnginePlan& plan : plans_for(read_model_config(Json::parse(shape.text, shape.file), shape.file), device))
+      plans.push_back(std::move(plan));
   return plans;
 }
 

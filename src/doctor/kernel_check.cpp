@@ -1,15 +1,13 @@
 #include "doctor/kernel_check.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <exception>
 #include <set>
-#include <system_error>
-#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "base/plural.h"
 #include "doctor/passes.h"
 #include "runtime/profile.h"
@@ -25,29 +23,12 @@ struct Prepared {
 
 /// The references, side by side: they are most of the host's work.
 void evaluate(std::vector<Prepared>& prepared) {
-  std::atomic<size_t> next{0};
-  std::vector<std::exception_ptr> errors(prepared.size());
-  const auto work = [&] {
-    for (size_t i = next++; i < prepared.size(); i = next++) try {
-        const KernelCase& c = prepared[i].checked->kernel_case;
-        prepared[i].inputs = values_of(c);
-        prepared[i].expected = expected_of(c, prepared[i].inputs);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-  };
-  constexpr size_t kMostThreads = 16;
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  try {
-    for (size_t i = 1; i < std::min({cores, kMostThreads, prepared.size()}); ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those there are do the work.
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  const std::exception_ptr error = run_parallel(prepared.size(), [&](size_t i) {
+    const KernelCase& c = prepared[i].checked->kernel_case;
+    prepared[i].inputs = values_of(c);
+    prepared[i].expected = expected_of(c, prepared[i].inputs);
+  });
+  if (error) std::rethrow_exception(error);
 }
 
 void compile(vk::PipelineCache& pipelines, const std::vector<Prepared>& prepared, const DeviceProfile& profile) {

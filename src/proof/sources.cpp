@@ -68,7 +68,33 @@ class Closure {
   std::set<std::string> visited_;
 };
 
+std::vector<std::string> split(std::string_view text, char by) {
+  std::vector<std::string> parts;
+  for (size_t first = 0; first < text.size();) {
+    const size_t end = std::min(text.find(by, first), text.size());
+    parts.emplace_back(text.substr(first, end - first));
+    first = end + 1;
+  }
+  return parts;
+}
+
 }  // namespace
+
+std::vector<SourceFile> parse_source_table(std::string_view text) {
+  std::vector<SourceFile> table;
+  for (const std::string& line : split(text, '\n')) {
+    std::vector<std::string> fields = split(line, '\t');
+    LEMNOS_CHECK(fields.size() == 5 || fields.size() == 6, "a line of the source table: {}", line);
+    fields.resize(6);  // the family, the last, may be empty
+    table.push_back({fields[0], fields[1], split(fields[2], ' '), split(fields[3], ' '), split(fields[4], ' '), fields[5]});
+  }
+  return table;
+}
+
+const std::vector<SourceFile>& source_table() {
+  static const std::vector<SourceFile> table = parse_source_table(source_table_text());
+  return table;
+}
 
 std::vector<const SourceFile*> closure(const std::vector<SourceFile>& table, const ProgramParts& program) {
   return Closure(table, program).find(table);

@@ -1,14 +1,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "proof/source_scan.h"
+#include "proof/source_file.h"
 
 namespace lemnos::proof {
 
-/// The sources that this binary was built from; the build's generated table.
+/// The sources that this binary was built from.
 const std::vector<SourceFile>& source_table();
+/// The same as the build's tool wrote it (cmake/source_table), a generated file.
+const char* source_table_text();
+std::vector<SourceFile> parse_source_table(std::string_view text);
 
 /// What a training program is made of, as far as its sources go. Sizes, devices and batches are no
 /// part of it: both kinds of kernels count, in every storage type.

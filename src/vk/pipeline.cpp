@@ -1,12 +1,10 @@
 #include "vk/pipeline.h"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "base/parallel.h"
 #include "vk/handles.h"
 #include "vk/pipeline_file.h"
 #include "vk/shaders.h"
@@ -154,29 +152,10 @@ void PipelineCache::prepare(std::span<const PipelineKey> keys) {
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
 
   std::vector<uint64_t> handles(wanted.size());
-  std::vector<std::exception_ptr> errors(wanted.size());
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < wanted.size(); i = next++) try {
-        handles[i] = compile(wanted[i]);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-  };
-  constexpr size_t kMostThreads = 16;
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  try {
-    for (size_t i = 1; i < std::min({cores, kMostThreads, wanted.size()}); ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those there are do the work.
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
+  const std::exception_ptr error = run_parallel(wanted.size(), [&](size_t i) { handles[i] = compile(wanted[i]); });
   for (size_t i = 0; i < wanted.size(); ++i)
     if (handles[i] != 0) pipelines_.emplace(wanted[i], Pipeline{wanted[i].shader, handles[i]});
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  if (error) std::rethrow_exception(error);
 }
 
 std::vector<PipelineStatistic> PipelineCache::statistics(const PipelineKey& key) {

@@ -10,6 +10,7 @@
 #include "graph/op.h"
 #include "io/file.h"
 #include "io/temporary_dir.h"
+#include "source_scan.h"
 #include "support/toy_engine.h"
 #include "train/claim.h"
 

@@ -1,4 +1,4 @@
-#include "proof/source_scan.h"
+#include "source_scan.h"
 
 #include <algorithm>
 #include <cctype>
