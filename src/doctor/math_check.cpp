@@ -15,7 +15,7 @@
 namespace lemnos::doctor {
 namespace {
 
-constexpr size_t kSamples = 1 << 18;
+constexpr size_t kSamples = 1 << 19;
 
 struct Range {
   float low, high;

@@ -20,7 +20,7 @@ struct FunctionError {
   bool ok() const { return worst <= bound; }
 };
 
-/// 2^18 samples of each range; under a second on lavapipe.
+/// 2^19 samples of each range; about a second on lavapipe.
 std::vector<FunctionError> check_functions(vk::Device& device, vk::PipelineCache& pipelines);
 
 Json to_json(const std::vector<FunctionError>& functions);

@@ -1,9 +1,8 @@
+// Errors of the functions: tests/doctor/math_check_test.cpp.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <vector>
 
@@ -69,112 +68,15 @@ std::vector<float> spread_bits(float low, float high, size_t count) {
   return x;
 }
 
-double ulp_of(double exact) {
-  const int exponent = std::max(std::ilogb(exact), -126);
-  return std::ldexp(1.0, exponent - 23);
-}
-
-struct Worst {
-  double ulps = 0;
-  float at = 0;
-};
-
-Worst largest_error(const std::vector<float>& x, const std::vector<float>& z,
-                    const std::function<double(double)>& exact) {
-  Worst worst;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double truth = exact(static_cast<double>(x[i]));
-    const double ulps = std::abs(static_cast<double>(z[i]) - truth) / ulp_of(truth);
-    if (!(ulps <= worst.ulps)) worst = {ulps, x[i]};
-  }
-  return worst;
-}
-
-constexpr size_t kSamples = 1 << 19;  // per range; two or three ranges per function
-
-TEST_F(Math, ErrorBounds) {
-  struct Case {
-    const char* name;
-    MathFunction function;
-    double bound;
-    std::function<double(double)> exact;
-    std::vector<std::vector<float>> samples;
-  };
-  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
-  const auto both_signs = [](std::vector<float> x) {
-    for (size_t i = 1; i < x.size(); i += 2) x[i] = -x[i];
-    return x;
-  };
-  const std::vector<Case> cases{
-      {"exp",
-       MathFunction::exp,
-       1.0,
-       [](double x) { return std::exp(x); },
-       {spread(-87.3, 88.7, kSamples), spread(-10, 1, kSamples),
-        both_signs(spread_bits(1e-30f, 80.0f, kSamples))}},
-      {"log",
-       MathFunction::log,
-       0.9,
-       [](double x) { return std::log(x); },
-       {spread_bits(1e-45f, 3.4e38f, kSamples), spread(0.5, 2, kSamples),
-        spread(0.99, 1.01, kSamples)}},
-      {"tanh",
-       MathFunction::tanh,
-       1.5,
-       [](double x) { return std::tanh(x); },
-       {spread(-10, 10, kSamples), spread(-1, 1, kSamples),
-        both_signs(spread_bits(2e-38f, 1.0f, kSamples))}},
-      {"sigmoid",
-       MathFunction::sigmoid,
-       2.5,
-       sigmoid,
-       {spread(-87, 30, kSamples), spread(-4, 4, kSamples)}},
-      {"silu",
-       MathFunction::silu,
-       2.5,
-       [&](double x) { return x * sigmoid(x); },
-       {spread(-85, 100, kSamples), spread(-4, 4, kSamples),
-        both_signs(spread_bits(1e-30f, 80.0f, kSamples))}},
-      {"rsqrt",
-       MathFunction::rsqrt,
-       0.51,
-       [](double x) { return 1 / std::sqrt(x); },
-       {spread_bits(1.2e-38f, 3.4e38f, kSamples), spread(1, 4, kSamples)}},
-      {"sqrt",
-       MathFunction::sqrt,
-       0.51,
-       [](double x) { return std::sqrt(x); },
-       {spread_bits(1.2e-38f, 3.4e38f, kSamples), spread(1, 4, kSamples)}},
-  };
-  for (const Case& c : cases)
-    for (const std::vector<float>& x : c.samples) {
-      const Worst worst = largest_error(x, run(c.function, x), c.exact);
-      EXPECT_LE(worst.ulps, c.bound) << c.name << " of " << worst.at;
-      RecordProperty(c.name, std::to_string(worst.ulps));
-    }
-}
+constexpr size_t kSamples = 1 << 20;
 
 TEST_F(Math, DivisionIsCorrectlyRounded) {
-  const std::vector<float> x = spread_bits(1e-18f, 1e18f, 2 * kSamples),
-                           y = spread(-3, 5, 2 * kSamples);
+  const std::vector<float> x = spread_bits(1e-18f, 1e18f, kSamples),
+                           y = spread(-3, 5, kSamples);
   const std::vector<float> z = run(MathFunction::div, x, y);
   for (size_t i = 0; i < x.size(); ++i) {
     const float exact = static_cast<float>(static_cast<double>(x[i]) / static_cast<double>(y[i]));
     ASSERT_EQ(z[i], exact) << x[i] << " / " << y[i];
-  }
-}
-
-TEST_F(Math, SinesOfModerateAngles) {
-  for (const double most : {3.2, 100.0, 4096.0}) {
-    const std::vector<float> x = spread(-most, most, kSamples);
-    const std::vector<float> sines = run(MathFunction::sin, x), cosines = run(MathFunction::cos, x);
-    double worst = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-      const auto angle = static_cast<double>(x[i]);
-      worst = std::max({worst, std::abs(static_cast<double>(sines[i]) - std::sin(angle)),
-                        std::abs(static_cast<double>(cosines[i]) - std::cos(angle))});
-    }
-    EXPECT_LE(worst, 1e-7) << most;
   }
 }
 
