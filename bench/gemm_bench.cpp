@@ -15,15 +15,10 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "gemm_case.h"
 #include "ops/linear/gemm_tiles.h"
 #include "runtime/profile.h"
-#include "vk/buffer.h"
-#include "vk/device.h"
-#include "vk/pipeline.h"
 #include "vk/profiler.h"
-#include "vk/queue.h"
-#include "vk/recorder.h"
-#include "vk/transfer.h"
 
 namespace lemnos {
 namespace {
@@ -33,6 +28,7 @@ struct Options {
   std::vector<std::string> sizes;
   std::vector<std::string> layouts = {"nn", "nt", "tn"};
   std::string b_dtype = "f32";
+  std::string gemm = "fma";
   double seconds = 0;
   bool sweep = false;
   bool json = false;
@@ -93,18 +89,6 @@ const std::pair<const char*, std::vector<Sizes>> kModelShapes[] = {
       {4864, 16, 4096}}},
 };
 
-Sizes parse_sizes(const std::string& text) {
-  Sizes sizes{};
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%ld,%ld,%ld%c", &sizes.m, &sizes.n, &sizes.k, &rest) != 3)
-    fail(ErrorKind::usage, "--size takes M,N,K, got \"{}\"", text);
-  return sizes;
-}
-
-GemmLayout parse_layout(const std::string& text) {
-  return text == "nn" ? GemmLayout::nn : text == "nt" ? GemmLayout::nt : GemmLayout::tn;
-}
-
 class Stopwatch {
  public:
   double wall_ms() const {
@@ -131,22 +115,23 @@ struct Measurement {
 /// One product with its buffers.
 class Bench {
  public:
-  Bench(vk::Device& device, vk::PipelineCache& pipelines, GemmCall call,
-        int64_t workspace_bytes = 0)
-      : device_(device), pipelines_(pipelines), call_(call) {
+  Bench(vk::Device& device, vk::PipelineCache& pipelines, GemmCall call, bool split, int64_t workspace_bytes = 0)
+      : device_(device), buffers_(device, pipelines), call_(call) {
     const bool tn = call.layout == GemmLayout::tn, nt = call.layout == GemmLayout::nt;
     call_.row_stride_a = tn ? call.m : call.k;
     call_.row_stride_b = nt ? call.k : call.n;
     call_.row_stride_c = call.n;
-    call_.a = add(call.m * call.k * 4);
-    call_.b = add(call.n * call.k * byte_size(call.b_dtype));
-    call_.c = add(call.m * call.n * 4);
+    call_.a = add_filled(call.m * call.k * 4);
+    call_.b = add_filled(call.n * call.k * byte_size(call.b_dtype));
+    call_.c = buffers_.add(call.m * call.n * 4);
     const int64_t bytes = std::max(gemm_workspace_bytes(call_), workspace_bytes);
-    if (bytes > 0) call_.workspace = add(bytes);
-    fill_inputs();
+    if (bytes > 0) call_.workspace = buffers_.add(bytes);
+    if (split) largest_ = add_largest(call_, buffers_);
   }
 
   const GemmCall& call() const { return call_; }
+  /// What finds the scales of a product of split precision, not part of the product's own time.
+  const std::vector<KernelCall>& largest() const { return largest_; }
 
   /// `repeats` of the calls go into one submission, which evens out what a submission costs.
   Measurement measure(const std::vector<KernelCall>& calls, double seconds, int repeats = 1) {
@@ -154,19 +139,15 @@ class Bench {
     vk::Profiler profiler(device_, 1);
     const Stopwatch first;
     const uint32_t scope = profiler.begin(commands, "gemm");
-    for (int i = 0; i < repeats; ++i)
-      for (const KernelCall& call : calls) {
-        record(commands, call);
-        commands.barrier();
-      }
+    for (int i = 0; i < repeats; ++i) buffers_.record(commands, calls);
     profiler.end(commands, scope);
     commands.finish();
-    run(commands);
+    buffers_.run(commands);
     Measurement best{.first_ms = first.wall_ms(), .first_cpu_ms = first.cpu_ms()};
     const Stopwatch all;
     for (int runs = 0; runs < 2 || all.wall_ms() < 1e3 * seconds; ++runs) {
       const Stopwatch one;
-      run(commands);
+      buffers_.run(commands);
       best.cpu_ms = std::min(best.cpu_ms, one.cpu_ms() / repeats);
       const bool timestamps = device_.info().timestamp_period_ns > 0;
       best.ms = std::min(best.ms, (timestamps ? profiler.read()[0].ms : one.wall_ms()) / repeats);
@@ -175,48 +156,24 @@ class Bench {
   }
 
   /// The first 4 M elements of C.
-  std::vector<float> result() {
-    std::vector<float> c(static_cast<size_t>(std::min<int64_t>(call_.m * call_.n, 1 << 22)));
-    vk::Transfer(device_).download(buffers_[2], 0, vk::writable_bytes_of(c));
-    return c;
-  }
+  std::vector<float> result() { return buffers_.read(call_.c, std::min<int64_t>(call_.m * call_.n, 1 << 22)); }
 
  private:
-  BufferRef add(int64_t bytes) {
-    buffers_.emplace_back(device_, static_cast<uint64_t>(bytes), vk::MemoryKind::device,
-                          "a matrix");
-    return {{static_cast<uint32_t>(buffers_.size() - 1)}};
-  }
   /// Small normal numbers of every dtype: real data draws real power.
-  void fill_inputs() {
-    uint32_t state = 1;
-    vk::Transfer transfer(device_);
-    for (size_t i = 0; i < 2; ++i) {
-      std::vector<uint16_t> words(buffers_[i].size() / 2);
-      for (uint16_t& word : words) {
-        state = state * 1664525u + 1013904223u;
-        word = static_cast<uint16_t>((state >> 16 & 0x80ffu) | 0x3c00u);
-      }
-      transfer.upload(vk::bytes_of(words), buffers_[i]);
+  BufferRef add_filled(int64_t bytes) {
+    std::vector<uint16_t> words(static_cast<size_t>(bytes / 2));
+    for (uint16_t& word : words) {
+      state_ = state_ * 1664525u + 1013904223u;
+      word = static_cast<uint16_t>((state_ >> 16 & 0x80ffu) | 0x3c00u);
     }
-  }
-  void run(const vk::CommandBuffer& commands) {
-    device_.queue().wait(device_.queue().submit(commands));
-  }
-  void record(vk::CommandBuffer& commands, const KernelCall& call) {
-    std::vector<std::byte> push = call.push;
-    for (size_t i = 0; i < call.buffers.size(); ++i) {
-      const uint64_t address = buffers_[call.buffers[i].value.index].address() +
-                               static_cast<uint64_t>(call.buffers[i].byte_offset);
-      std::memcpy(push.data() + 8 * i, &address, 8);
-    }
-    commands.dispatch(pipelines_.get({call.shader, call.constants}), push, call.groups);
+    return buffers_.add(std::as_bytes(std::span(words)));
   }
 
   vk::Device& device_;
-  vk::PipelineCache& pipelines_;
+  DeviceBuffers buffers_;
   GemmCall call_;
-  std::vector<vk::Buffer> buffers_;
+  std::vector<KernelCall> largest_;
+  uint32_t state_ = 1;
 };
 
 std::string tile_name(const GemmTile& tile) {
@@ -224,6 +181,10 @@ std::string tile_name(const GemmTile& tile) {
                 tile.lm, tile.unroll, tile.interleaved ? " inter" : "", tile.quads ? " quads" : "",
                 tile.buffers == 2 ? " two" : "",
                 tile.fma_rows, tile.fma_columns);
+}
+
+std::string tile_name(const GemmSplitTile& tile) {
+  return format("split {}x{} {}x{}", tile.bm, tile.bn, tile.wm, tile.wn);
 }
 
 double gflop(const GemmCall& call) {
@@ -235,7 +196,7 @@ std::string shape_name(const std::string& layout, const GemmCall& call) {
 }
 
 void report(const Options& options, const std::string& layout, const GemmCall& call,
-            const Measurement& best) {
+            const Measurement& best, const Measurement* largest) {
   const std::string shape = shape_name(layout, call);
   if (options.json) {
     Json line = Json::object();
@@ -246,25 +207,28 @@ void report(const Options& options, const std::string& layout, const GemmCall& c
     line.set("gflops", 1e3 * gflop(call) / best.ms);
     line.set("gflop_per_core_second", 1e3 * gflop(call) / best.cpu_ms);
     line.set("first_ms", best.first_ms);
+    line.set("gemm", options.gemm);
+    if (largest != nullptr) line.set("scales_ms", largest->ms);
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
-        "%-20s splits %2ld %9.3f ms %9.1f GFLOP/s %6.1f a core-s, first %6.0f ms (%5.0f core-ms)\n",
+        "%-20s splits %2ld %9.3f ms %9.1f GFLOP/s %6.1f a core-s, first %6.0f ms (%5.0f core-ms), scales %.3f ms\n",
         shape.c_str(), gemm_splits(call), best.ms, 1e3 * gflop(call) / best.ms,
-        1e3 * gflop(call) / best.cpu_ms, best.first_ms, best.first_cpu_ms);
+        1e3 * gflop(call) / best.cpu_ms, best.first_ms, best.first_cpu_ms,
+        largest != nullptr ? largest->ms : 0.0);
   }
   std::fflush(stdout);
 }
 
 /// One shape's candidates.
+template <typename Tile>
 class Sweep {
  public:
-  Sweep(const Options& options, Bench& bench, const DeviceProfile& profile,
-        vk::PipelineCache& pipelines)
-      : options_(options), bench_(bench), profile_(profile) {
+  Sweep(const Options& options, Bench& bench, Tile chosen, std::vector<Tile> candidates, vk::PipelineCache& pipelines)
+      : options_(options), bench_(bench), chosen_(chosen), candidates_(std::move(candidates)) {
     std::vector<vk::PipelineKey> keys;
     for (const int64_t splits : {gemm_splits(bench.call()), int64_t{1}, int64_t{2}})
-      for (const GemmTile& tile : gemm_tile_candidates(bench.call(), profile))
+      for (const Tile& tile : candidates_)
         for (const KernelCall& kernel : gemm_with_tile(bench.call(), tile, splits))
           keys.push_back({kernel.shader, kernel.constants});
     pipelines.prepare(keys);
@@ -273,11 +237,10 @@ class Sweep {
   /// Returns false when a tile gave other bits.
   bool run(const std::string& layout) {
     const GemmCall& call = bench_.call();
-    const GemmTile chosen = choose_gemm_tile(call, profile_);
-    bench_.measure(gemm_with_tile(call, chosen), kWarmUpSeconds);
+    bench_.measure(gemm_with_tile(call, chosen_, gemm_splits(call)), kWarmUpSeconds);
     std::printf("%s\n", shape_name(layout, call).c_str());
-    const double chosen_ms = measure(chosen, gemm_splits(call), "the chosen");
-    for (const GemmTile& tile : gemm_tile_candidates(call, profile_)) {
+    const double chosen_ms = measure(chosen_, gemm_splits(call), "the chosen");
+    for (const Tile& tile : candidates_) {
       measure(tile, gemm_splits(call), "");
       check_bits();
     }
@@ -285,7 +248,7 @@ class Sweep {
     summary_ = format("{:<20} {:>8.2f} us {:>6.2f} TF splits {:>2} {:<38}| chosen {:>6.2f} TF {}",
                       shape_name(layout, call), 1e3 * best_ms, gflop(call) / best_ms,
                       gemm_splits(call), tile_name(best_), gflop(call) / chosen_ms,
-                      best_ms < 0.97 * chosen_ms ? tile_name(chosen) : "");
+                      best_ms < 0.97 * chosen_ms ? tile_name(chosen_) : "");
     sweep_splits();
     return same_bits_;
   }
@@ -294,7 +257,7 @@ class Sweep {
  private:
   static constexpr double kWarmUpSeconds = 0.15;
 
-  double measure(const GemmTile& tile, int64_t splits, const char* note) {
+  double measure(const Tile& tile, int64_t splits, const char* note) {
     const std::vector<KernelCall> calls = gemm_with_tile(bench_.call(), tile, splits);
     const double once = bench_.measure(calls, 0).ms;
     const int repeats = std::clamp(static_cast<int>(2 / once), 1, 50);
@@ -331,17 +294,17 @@ class Sweep {
 
   const Options& options_;
   Bench& bench_;
-  const DeviceProfile& profile_;
+  Tile chosen_;
+  std::vector<Tile> candidates_;
   std::vector<float> expected_;
-  GemmTile best_{};
+  Tile best_{};
   double best_ms_ = 1e30;
   bool same_bits_ = true;
   std::string summary_;
 };
 
 struct Work {
-  std::string layout;
-  Sizes sizes;
+  std::string layout, size;
 };
 
 std::vector<Work> work_of(const Options& options) {
@@ -349,15 +312,16 @@ std::vector<Work> work_of(const Options& options) {
   if (options.sizes.empty()) {
     for (const auto& [layout, shapes] : kModelShapes)
       for (const Sizes& sizes : shapes)
-        if (std::ranges::count(options.layouts, layout) > 0) work.push_back({layout, sizes});
+        if (std::ranges::count(options.layouts, layout) > 0)
+          work.push_back({layout, format("{},{},{}", sizes.m, sizes.n, sizes.k)});
   }
   for (const std::string& text : options.sizes)
-    for (const std::string& layout : options.layouts) work.push_back({layout, parse_sizes(text)});
+    for (const std::string& layout : options.layouts) work.push_back({layout, text});
   return work;
 }
 
 GemmCall call_of(const Options& options, const Work& work) {
-  GemmCall call{parse_layout(work.layout), work.sizes.m, work.sizes.n, work.sizes.k};
+  GemmCall call = lemnos::call_of(work.layout, work.size);
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
     if (options.b_dtype == name_of(dtype)) call.b_dtype = dtype;
   return call;
@@ -371,10 +335,17 @@ int run_sweep(const Options& options, vk::Device& device) {
   for (const Work& work : work_of(options)) {
     const GemmCall call = call_of(options, work);
     const int64_t workspace = std::min(kMostWorkspace, 28 * call.m * call.n * 4);
-    Bench bench(device, pipelines, call, call.k >= 256 ? workspace : 4);
-    Sweep sweep(options, bench, profile, pipelines);
-    right = sweep.run(work.layout) && right;
-    summary.push_back(sweep.summary());
+    Bench bench(device, pipelines, call, options.gemm == "split", call.k >= 256 ? workspace : 4);
+    const auto run_with = [&](auto sweep) {
+      right = sweep.run(work.layout) && right;
+      summary.push_back(sweep.summary());
+    };
+    if (options.gemm == "split") {
+      run_with(Sweep(options, bench, choose_gemm_split_tile(bench.call()), gemm_split_tile_candidates(), pipelines));
+    } else {
+      run_with(Sweep(options, bench, choose_gemm_tile(bench.call(), profile),
+                     gemm_tile_candidates(bench.call(), profile), pipelines));
+    }
   }
   std::printf("\n");
   for (const std::string& line : summary) std::printf("%s\n", line.c_str());
@@ -389,9 +360,11 @@ int run(const Options& options) {
   if (options.sweep) return run_sweep(options, *device);
   vk::PipelineCache pipelines(*device);
   for (const Work& work : work_of(options)) {
-    Bench bench(*device, pipelines, call_of(options, work));
-    report(options, work.layout, bench.call(),
-           bench.measure(gemm(bench.call(), profile), options.seconds));
+    const bool split = options.gemm == "split";
+    Bench bench(*device, pipelines, call_of(options, work), split);
+    const Measurement largest = split ? bench.measure(bench.largest(), options.seconds) : Measurement{};
+    report(options, work.layout, bench.call(), bench.measure(gemm(bench.call(), profile), options.seconds),
+           split ? &largest : nullptr);
   }
   return 0;
 }
@@ -408,6 +381,8 @@ int main(int argc, char** argv) {
   app.add_option("--layout", options.layouts)->check(CLI::IsMember({"nn", "nt", "tn"}));
   app.add_option("--b", options.b_dtype, "dtype of B")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--gemm", options.gemm, "kernel: FMA, or split precision on matrix units")
+      ->check(CLI::IsMember({"fma", "split"}));
   app.add_option("--seconds", options.seconds, "per measurement; 1, or 0.025 in a sweep");
   app.add_flag("--sweep", options.sweep, "the candidate tiles of the GPU kernel");
   app.add_flag("--json", options.json, "one JSON object a line");

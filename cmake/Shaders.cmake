@@ -5,7 +5,21 @@
 #
 # A shader is built once as `<stem>`, or once per line of the form
 #   //! variant <suffix> <glslc flags...>
-# as `<stem>.<suffix>`. A line `//! requires <text>` documents optional features and is not read here.
+# as `<stem>.<suffix>`. A shader with a line
+#   //! requires <GLSL extension>
+# is left out, and the program lacks what it is for, where the shader compiler does not know the extension.
+function(lemnos_glslc_knows out extension)
+  set(probe ${CMAKE_BINARY_DIR}/generated/probe/${extension}.comp)
+  file(CONFIGURE OUTPUT ${probe} CONTENT "#version 460\n#extension ${extension} : require\nvoid main() {}\n" @ONLY)
+  execute_process(COMMAND ${GLSLC} --target-env=vulkan1.2 -o ${probe}.spv ${probe} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+  if(failed)
+    message(STATUS "${GLSLC} does not know ${extension}")
+    set(${out} FALSE PARENT_SCOPE)
+  else()
+    set(${out} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(lemnos_embed_shaders out)
   file(GLOB_RECURSE shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.comp)
   set(dir ${CMAKE_BINARY_DIR}/generated/spv)
@@ -17,6 +31,15 @@ function(lemnos_embed_shaders out)
   foreach(shader IN LISTS shaders)
     get_filename_component(stem ${shader} NAME_WE)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shader})
+    file(STRINGS ${shader} requires REGEX "^//! requires ")
+    if(requires)
+      string(REGEX REPLACE "^//! requires +" "" extension "${requires}")
+      lemnos_glslc_knows(known ${extension})
+      if(NOT known)
+        message(STATUS "left out: ${stem}")
+        continue()
+      endif()
+    endif()
     file(STRINGS ${shader} variants REGEX "^//! variant ")
     if(NOT variants)
       set(variants "//! variant -")

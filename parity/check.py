@@ -52,6 +52,7 @@ def parse(arguments):
     parser.add_argument("--surfaces", type=lambda text: text.split(","), help="only these")
     parser.add_argument("--device", help="as `lemnos --device`")
     parser.add_argument("--gpu-path", action="store_true", help="the GPU's kernels on a CPU device too")
+    parser.add_argument("--gemm", default="auto", help="as `lemnos verify --gemm`")
     return parser.parse_args(arguments)
 
 
@@ -77,6 +78,7 @@ def report_of(options, entry):
 
 def run_verify(options, bundle):
     call = [options.binary, "verify", bundle, "--json"] + ["--gpu-path"] * options.gpu_path
+    call += ["--gemm", options.gemm]
     call += ["--device", options.device] if options.device else []
     done = subprocess.run(call, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     try:

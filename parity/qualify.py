@@ -57,6 +57,8 @@ def parse(arguments):
     parser.add_argument("--device", default="cpu", help="as `lemnos --device`; cpu is lavapipe")
     parser.add_argument("--surfaces", type=words, help="only these")
     parser.add_argument("--stages", type=words, default=list(records.STAGES))
+    parser.add_argument("--gemm", default="auto", choices=("auto", "fma", "split"),
+                        help="kernels of matrix products; the records of fma and split are of a device of their own")
     parser.add_argument("--seeds", type=lambda text: [int(w) for w in words(text)], default=[1],
                         help="positions in each surface's fixed seed list; the first by default")
     parser.add_argument("--bundles", type=Path, default=ROOT / "build/bundles")
@@ -114,7 +116,7 @@ def of_kernels(options, kernels):
     """What parity.check calls its options."""
     results = options.results / kernels if options.results else None
     return Namespace(binary=options.binary, bundles=options.bundles, results=results, jobs=1,
-                     device=options.device, gpu_path=kernels == "gpu")
+                     device=options.device, gpu_path=kernels == "gpu", gemm=options.gemm)
 
 
 def verify_all(options, jobs):

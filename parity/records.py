@@ -73,9 +73,9 @@ def device_folder(device_name):
 def build(surface, stage, results, evidence):
     """`results`: [(Wanted, reference.json, report, verdict)], all of one surface, stage, device."""
     reports = [report for _, _, report, _ in results]
-    one = {key: _agreed(key, reports) for key in ("device", "driver", "sources", "ops")}
+    one = {key: _agreed(key, reports) for key in ("device", "driver", "gemm", "sources", "ops")}
     features = set.intersection(*(set(report["features"]) for report in reports))
-    folder = device_folder(one["device"])
+    folder = device_folder(one["device"]) + ("" if one["gemm"] == "auto" else f"-{one['gemm']}")
     spirv = {}
     for place, _, report, _ in results:
         spirv.setdefault(place.kernels, set()).add(report["spirv"])

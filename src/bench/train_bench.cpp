@@ -52,7 +52,7 @@ void collect(Engine& engine, Section section, std::map<std::string, OpTime>& by_
 }  // namespace
 
 TrainTiming time_training(vk::Device& device, const ModelConfig& model, const TrainWork& work) {
-  EngineSetup setup{.model = model, .buckets = {{work.rows, work.length, work.rows}}};
+  EngineSetup setup{.model = model, .buckets = {{work.rows, work.length, work.rows}}, .gemm = work.gemm};
   if (work.lora_r > 0)
     setup.lora = LoraConfig{.r = work.lora_r, .lora_alpha = 2.0 * static_cast<double>(work.lora_r)};
   const Clock::time_point begin = Clock::now();

@@ -15,6 +15,7 @@ struct TrainWork {
   int64_t rows = 1;
   int64_t length = 512;
   int64_t lora_r = 16;  // 0: full training
+  GemmChoice gemm = GemmChoice::automatic;
   int64_t steps = 10;   // timed, after warm-up
   bool profile = false; // device time per kind of op
 };

@@ -15,6 +15,7 @@ TrainWork work_of(const Arguments& arguments) {
   work.length = arguments.integer("--length", 512, 2, 1 << 20);
   work.lora_r = arguments.has("--full") ? 0 : arguments.integer("--lora-r", 16, 1, 65536);
   work.steps = arguments.integer("--steps", 10, 1, 100000);
+  work.gemm = gemm_choice(arguments.get("--gemm").value_or("auto"));
   work.profile = arguments.has("--profile");
   work.name = format("{}_b{}_t{}", work.lora_r > 0 ? "lora" : "full", work.rows, work.length);
   return work;
@@ -84,6 +85,7 @@ const Command kCommand_bench{
                 {"--lora-r", "LoRA rank on all linear modules (default: 16)"},
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
                 {"--steps", "timed steps (default: 10)"},
+                {"--gemm", "kernels of matrix products: auto (default), fma or split"},
                 {"--profile", "device time by kind of op (slower: nothing overlaps)", OptionSpec::Kind::flag},
                 kDeviceOption},
     .run = run_bench};

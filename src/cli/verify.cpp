@@ -30,7 +30,7 @@ void print(const VerifyReport& report) {
 
 int run_verify(const Arguments& arguments) {
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
-  const VerifyReport report = verify_reference(*device, arguments.at("REFERENCE"), {.gpu_path = arguments.has("--gpu-path")});
+  const VerifyReport report = verify_reference(*device, arguments.at("REFERENCE"), {.gpu_path = arguments.has("--gpu-path"), .gemm = gemm_choice(arguments.get("--gemm").value_or("auto"))});
   if (arguments.json())
     print_json(to_json(report));
   else
@@ -46,6 +46,7 @@ const Command kCommand_verify{
     .summary = "Runs a parity reference bundle and compares every tensor with Transformers",
     .options = {{"REFERENCE", "folder with reference.json", OptionSpec::Kind::value, true},
                 kDeviceOption,
+                {"--gemm", "kernels of matrix products: auto (default), fma or split"},
                 {"--gpu-path", "the GPU's kernels, also on a CPU device", OptionSpec::Kind::flag}},
     .run = run_verify};
 

@@ -21,12 +21,13 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"linear", "m k, n k, n, m n", "m n, _", "mn"},
-    {"linear_grad_input", "m k, k n, m n", "m n, _", "mn"},
-    {"linear_grad_weight", "k m, k n, m n", "m n, _", "mn"},
+    {"linear", "m k, n k, n, m n, m :bound, n :bound", "m n, _", "mn"},
+    {"linear_grad_input", "m k, k n, m n, m :bound, n :bound", "m n, _", "mn"},
+    {"linear_grad_weight", "k m, k n, m n, m :bound, n :bound", "m n, _", "mn"},
     {"linear_grad_bias", "m n, n", "n, _", "n"},
-    {"linear_rows", "f+m k, n k, n", "m n, _", "mn", "first=f count=m"},
-    {"linear_rows_grad_weight", "k m, f+k n, m n", "m n, _", "mn", "first=f"},
+    {"linear_rows", "f+m k, n k, n, f+m :bound, n :bound", "m n, _", "mn", "first=f count=m"},
+    {"linear_rows_grad_weight", "k m, f+k n, m n, m :bound, n :bound", "m n, _", "mn", "first=f"},
+    {"largest", "m n", "m, n", ""},
     {"cross_entropy", "m v, f+m :target(v), 16 :step_f32", "m v, m", "m", "first=f"},
     {"cross_entropy_loss", "m v, f+m :target(v)", "m", "m", "first=f"},
     {"add_losses", "2 :loss_sum, m :positive", "2", ""},
@@ -66,7 +67,7 @@ constexpr Row kRows[] = {
 };
 
 constexpr std::pair<std::string_view, Role> kRoles[] = {
-    {"positive", Role::positive},       {"clip_coef", Role::clip_coef}, {"loss_sum", Role::loss_sum},
+    {"positive", Role::positive},       {"bound", Role::bound}, {"clip_coef", Role::clip_coef}, {"loss_sum", Role::loss_sum},
     {"row_number", Role::row_number},   {"index", Role::index},
     {"target", Role::target},           {"step_f32", Role::step_f32},
     {"step_i32", Role::step_i32},       {"tiles", Role::tiles},

@@ -13,6 +13,7 @@ namespace lemnos::doctor {
 enum class Role : uint8_t {
   any,           // random in [-1, 1)
   positive,      // random in [0.25, 1.25)
+  bound,         // 1, which bounds random numbers in [-1, 1)
   clip_coef,     // 0.75
   loss_sum,      // a sum and its rounding error
   row_number,    // 0, 1, 2 ...

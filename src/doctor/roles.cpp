@@ -184,6 +184,8 @@ std::vector<double> numbers_for(const KernelCase& c, size_t i, const std::vector
   switch (tensor.role) {
     case Role::any:
     case Role::positive: return {};
+    case Role::bound:
+      return std::vector<double>(static_cast<size_t>(element_count(inputs[i].shape)), 1.0);
     case Role::clip_coef: return {0.75};
     case Role::loss_sum: return {3.25, 0x1p-26};
     case Role::row_number: {

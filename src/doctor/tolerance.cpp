@@ -25,6 +25,7 @@ constexpr Row kRows[] = {
     // Copies, choices and zeros: exact.
     {"embedding", 0, {0, 0}},
     {"concat_rows", 0, {0, 0}},
+    {"largest", 0, {0, 0}},
     {"zero", 0, {0, 0}},
     {"moe_gather", 0, {0, 0}},
     {"moe_sort", 0, {0, 0}},

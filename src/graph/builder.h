@@ -1,12 +1,18 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "graph/op.h"
 
 namespace lemnos {
+
+/// Which products of matrices run in split precision (ops/linear/gemm_split.comp): those with a large weight, or all
+/// that can.
+enum class SplitGemm : uint8_t { never, large, always };
 
 /// Appends to a graph; reads like eager code. Op functions (ops/*/*.h) take a Builder first.
 class Builder {
@@ -30,11 +36,16 @@ class Builder {
     return emit(op, std::move(inputs), std::move(attrs)).front();
   }
 
+  /// An op of one input and no attributes; when it was asked for before in this section, what it gave then.
+  std::vector<ValueId> emit_once(const OpDef& op, ValueId input);
+
   Section section = Section::micro;
+  SplitGemm split_gemm = SplitGemm::never;
   std::string scope;
 
  private:
   ValueId add(Value value);
+  std::map<std::tuple<const OpDef*, ValueId, Section>, std::vector<ValueId>> once_;
   Graph& graph_;
 };
 

@@ -122,6 +122,12 @@ ValueId Builder::state_once(std::string_view name, Shape shape, DType dtype) {
   return state(std::string(name), std::move(shape), dtype);
 }
 
+std::vector<ValueId> Builder::emit_once(const OpDef& op, ValueId input) {
+  std::vector<ValueId>& made = once_[{&op, input, section}];
+  if (made.empty()) made = emit(op, {input});
+  return made;
+}
+
 std::vector<ValueId> Builder::emit(const OpDef& op, std::vector<ValueId> inputs, Attrs attrs) {
   std::vector<const ValueType*> types;
   for (const ValueId id : inputs) types.push_back(id.valid() ? &graph_[id].type : nullptr);

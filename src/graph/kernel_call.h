@@ -17,6 +17,7 @@ struct DeviceProfile {
   bool cpu_path = false;  // 8-lane kernels without shared memory (lavapipe), else the GPU kernels
   bool is_cpu = false;    // the device is a processor, whichever kernels it runs: compiling costs most
   uint32_t subgroup_size = 32;
+  bool split_gemm = false;   // the device and the build have the split-precision GEMM
   uint32_t max_shared_bytes = 32 * 1024;
   int64_t max_allocation_bytes = int64_t{2} << 30;
   int64_t memory_bytes = 0;  // of the device's largest device-local heap

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "vk/device.h"
+#include "vk/shaders.h"
 
 namespace lemnos {
 
@@ -20,6 +21,8 @@ DeviceProfile profile_of(const vk::DeviceInfo& info, bool cpu_path) {
   profile.max_allocation_bytes =
       static_cast<int64_t>(std::min<uint64_t>(info.max_allocation_bytes, uint64_t{4} << 30));
   profile.memory_bytes = static_cast<int64_t>(std::min(info.memory_bytes, kMost));
+  profile.split_gemm = !cpu_path && info.cooperative_matrix && info.subgroup_size == 32 && info.shared_memory_bytes >= 40 * 1024 &&
+                       info.max_workgroup_invocations >= 256 && vk::has_shader("gemm_split.f32");
   profile.watchdog = info.type == vk::DeviceType::integrated;
   return profile;
 }

@@ -52,9 +52,10 @@ void add_training(Builder& builder, const EngineSetup& setup, const ForwardPass&
   zero_gradients(builder);
 }
 
-PlannedGraph training_graph(const EngineSetup& setup, const Bucket& bucket, const LinearHook* hook) {
+PlannedGraph training_graph(const EngineSetup& setup, const Bucket& bucket, const LinearHook* hook, SplitGemm split) {
   PlannedGraph planned{.bucket = bucket};
   Builder builder(planned.graph);
+  builder.split_gemm = split;
   const BuildOptions options = build_options(setup, bucket, hook);
   const ForwardPass pass = forward(builder, setup, options);
   if (setup.train) {
@@ -67,9 +68,10 @@ PlannedGraph training_graph(const EngineSetup& setup, const Bucket& bucket, cons
   return planned;
 }
 
-PlannedGraph logits_graph(const EngineSetup& setup, const Bucket& bucket, const LinearHook* hook) {
+PlannedGraph logits_graph(const EngineSetup& setup, const Bucket& bucket, const LinearHook* hook, SplitGemm split) {
   PlannedGraph planned{.bucket = bucket};
   Builder builder(planned.graph);
+  builder.split_gemm = split;
   const BuildOptions options = build_options(setup, bucket, hook);
   const ForwardPass pass = forward(builder, setup, options);
   planned.logits = ops::linear(builder, pass.hidden, pass.head);
@@ -125,6 +127,7 @@ int64_t EnginePlan::peak_bytes() const {
 EnginePlan plan_engine(const EngineSetup& setup, const DeviceProfile& device) {
   LEMNOS_CHECK(!setup.buckets.empty());
   EnginePlan plan;
+  const SplitGemm split = split_gemm(setup.gemm, device);
   std::unique_ptr<LoraHook> hook, without_dropout;
   if (setup.lora) {
     plan.targets = resolve_targets(setup.lora->target_modules, outline(setup.model).modules);
@@ -132,9 +135,9 @@ EnginePlan plan_engine(const EngineSetup& setup, const DeviceProfile& device) {
     without_dropout = std::make_unique<LoraHook>(*setup.lora, plan.targets, setup.train, false);
   }
   for (const Bucket& bucket : setup.buckets) {
-    if (setup.train || setup.want_loss) plan.training.push_back(training_graph(setup, bucket, hook.get()));
+    if (setup.train || setup.want_loss) plan.training.push_back(training_graph(setup, bucket, hook.get(), split));
     if (!setup.want_logits) continue;
-    plan.logits.push_back(logits_graph(setup, bucket, without_dropout.get()));
+    plan.logits.push_back(logits_graph(setup, bucket, without_dropout.get(), split));
   }
   plan_memory(plan, {.max_block_bytes = device.max_allocation_bytes});
   count_parameters(plan);

@@ -10,6 +10,7 @@
 #include "graph/op.h"
 #include "models/model.h"
 #include "peft/lora.h"
+#include "train/gemm_choice.h"
 
 namespace lemnos {
 
@@ -30,6 +31,7 @@ struct EngineSetup {
   std::map<std::string, DType> dtypes;
   /// Weight decay on every trainable tensor; false: as Transformers' Trainer, not on biases and norms.
   bool decay_all = false;
+  GemmChoice gemm = GemmChoice::automatic;
   bool train = true;        // false: forward graphs only
   bool want_loss = true;    // forward graphs: the loss of a batch
   bool want_logits = false; // also a forward program per bucket that keeps the logits [N, V]

@@ -133,6 +133,7 @@ Prepared prepare(TrainConfig config, Purpose purpose, ProofRecords records) {
     p.setup.lora = lora_config(p.config, p.identity.model);
     p.identity.adapter = AdapterConfig{*p.setup.lora, p.weights ? *p.config.model_name_or_path : ""};
   }
+  p.setup.gemm = p.config.gemm;
   p.setup.model = p.identity.model;
   check_proof(p, purpose, records);
   const bool tokenizer_only = p.config.init_from_config && p.config.model_name_or_path;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "train/gemm_choice.h"
 #include "train/schedule.h"
 
 namespace lemnos::train {
@@ -105,6 +106,7 @@ struct TrainConfig {
   std::optional<std::string> device;
   bool use_cpu = false;
   std::optional<ByteSize> memory_limit;
+  GemmChoice gemm = GemmChoice::automatic;
   bool allow_unqualified = false;
 
   /// By key; an option that is not here has its default.

@@ -123,6 +123,9 @@ constexpr Option kApplied[] = {
     option(kDevice, "memory_limit", &C::memory_limit,
            "Most device memory the plan may take, in B, KB, MB, GB, KiB, MiB or GiB; null: what "
            "the device has"),
+    option(kDevice, "gemm", &C::gemm,
+           "Kernels of matrix products: `fma`; `split`, matrix units with FP32's accuracy (docs/numerics.md); `auto`: `split` "
+           "for large weights where `lemnos devices` lists it, else `fma`"),
 
     option(kProof, "allow_unqualified", &C::allow_unqualified,
            "Train although the model's features are not all proven equal to Transformers' at this stage "

@@ -25,7 +25,7 @@ using OptionMember =
                  std::optional<std::string> TrainConfig::*,
                  std::optional<TargetModules> TrainConfig::*,
                  std::optional<ByteSize> TrainConfig::*, std::optional<Fraction> TrainConfig::*,
-                 LrSchedulerType TrainConfig::*, SaveStrategy TrainConfig::*,
+                 LrSchedulerType TrainConfig::*, SaveStrategy TrainConfig::*, GemmChoice TrainConfig::*,
                  SamplingStrategy TrainConfig::*, OptimizerName TrainConfig::*>;
 
 /// The values a number may have.

@@ -22,6 +22,9 @@ constexpr std::array kLrSchedulers = {
     Choice<LrSchedulerType>{"constant_with_warmup", LrSchedulerType::constant_with_warmup},
     Choice<LrSchedulerType>{"linear", LrSchedulerType::linear},
     Choice<LrSchedulerType>{"cosine", LrSchedulerType::cosine}};
+constexpr std::array kGemmChoices = {Choice<GemmChoice>{"auto", GemmChoice::automatic},
+                                     Choice<GemmChoice>{"fma", GemmChoice::fma},
+                                     Choice<GemmChoice>{"split", GemmChoice::split}};
 constexpr std::array kSaveStrategies = {Choice<SaveStrategy>{"no", SaveStrategy::no},
                                         Choice<SaveStrategy>{"steps", SaveStrategy::steps},
                                         Choice<SaveStrategy>{"epoch", SaveStrategy::epoch}};
@@ -33,6 +36,7 @@ constexpr std::array kOptimizers = {
     Choice<OptimizerName>{"adamw_torch_fused", OptimizerName::adamw_torch_fused}};
 
 constexpr const auto& choices(LrSchedulerType) { return kLrSchedulers; }
+constexpr const auto& choices(GemmChoice) { return kGemmChoices; }
 constexpr const auto& choices(SaveStrategy) { return kSaveStrategies; }
 constexpr const auto& choices(SamplingStrategy) { return kSamplingStrategies; }
 constexpr const auto& choices(OptimizerName) { return kOptimizers; }

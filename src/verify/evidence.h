@@ -17,6 +17,7 @@ struct Evidence {
   std::string binary;          // SHA-256 of this executable
   std::string driver;          // name and version
   std::string kernels;         // "cpu" or "gpu": which kind ran
+  std::string gemm;            // what was asked for: "auto", "fma" or "split"
   std::string tensors_sha256;  // over everything computed: name, float32 bytes; in name order
 };
 

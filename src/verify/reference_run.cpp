@@ -52,7 +52,9 @@ void damage(const Sabotage::OfStorage& sabotage, Engine& engine) {
 }  // namespace
 
 Engine Bench::make_engine(const EngineSetup& setup) const {
-  EnginePlan plan = plan_engine(setup, profile_of(device));
+  EngineSetup chosen = setup;
+  chosen.gemm = options.gemm;
+  EnginePlan plan = plan_engine(chosen, profile_of(device));
   if (options.sabotage.graph)
     for (auto* list : {&plan.training, &plan.logits})
       for (PlannedGraph& planned : *list) options.sabotage.graph(planned.graph);
@@ -123,6 +125,7 @@ Evidence ReferenceRun::evidence() const {
   evidence.spirv = spirv_sha256(engine_.plan(), profile);
   evidence.binary = executable_sha256();
   evidence.driver = bench_.device.info().driver;
+  evidence.gemm = name_of(bench_.options.gemm);
   evidence.kernels = profile.cpu_path ? "cpu" : "gpu";
   return evidence;
 }

@@ -58,6 +58,7 @@ void add_evidence(Json& out, const Evidence& evidence) {
   out.set("binary", evidence.binary);
   out.set("driver", evidence.driver);
   out.set("paths", evidence.kernels);
+  out.set("gemm", evidence.gemm);
   out.set("tensors_sha256", evidence.tensors_sha256);
 }
 

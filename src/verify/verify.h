@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "runtime/storage.h"
+#include "train/gemm_choice.h"
 #include "verify/report.h"
 #include "vk/device.h"
 
@@ -26,6 +27,7 @@ struct Sabotage {
 
 struct VerifyOptions {
   bool gpu_path = false;  // the GPU's kernels, also on a CPU device
+  GemmChoice gemm = GemmChoice::automatic;
   Sabotage sabotage;
 };
 

@@ -103,6 +103,7 @@ void enable(Features& wanted, const Features& offered) {
   wanted.v12.bufferDeviceAddress = VK_TRUE;
   wanted.subgroup_size.subgroupSizeControl = offered.subgroup_size.subgroupSizeControl;
   wanted.subgroup_size.computeFullSubgroups = offered.subgroup_size.computeFullSubgroups;
+  wanted.cooperative_matrix.cooperativeMatrix = offered.cooperative_matrix.cooperativeMatrix;
   wanted.executable.pipelineExecutableInfo = offered.executable.pipelineExecutableInfo;
 }
 
@@ -112,10 +113,11 @@ void create_device(DeviceHandles& handles) {
   const bool statistics =
       handles.options.pipeline_statistics &&
       contains(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  const bool matrices = contains(extensions, kCooperativeMatrixExtension);
   Features offered;
   Features wanted;
-  offered.chain_optional(sizes, statistics);
-  wanted.chain_optional(sizes, statistics);
+  offered.chain_optional(sizes, statistics, matrices);
+  wanted.chain_optional(sizes, statistics, matrices);
   vkGetPhysicalDeviceFeatures2(handles.physical, &offered.core);
   enable(wanted, offered);
   if (offered.subgroup_size.subgroupSizeControl == 0) handles.info.min_subgroup_size = 0;
@@ -124,6 +126,7 @@ void create_device(DeviceHandles& handles) {
   std::vector<const char*> names;
   if (sizes) names.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   if (statistics) names.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  if (matrices) names.push_back(kCooperativeMatrixExtension);
   const float priority = 1;
   auto queue = vk_struct<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
   queue.queueFamilyIndex = handles.queue_family;
@@ -157,7 +160,7 @@ std::unique_ptr<Device> Device::open(std::string_view selector, DeviceOptions op
   const std::vector<VkPhysicalDevice> devices = handles->instance->devices();
   std::vector<DeviceInfo> infos;
   for (VkPhysicalDevice device : devices)
-    infos.push_back(describe(device, static_cast<uint32_t>(infos.size())));
+    infos.push_back(describe(handles->instance->get(), device, static_cast<uint32_t>(infos.size())));
   handles->info = choose(selector, infos);
   handles->physical = devices[handles->info.index];
   handles->queue_family = compute_queue_family(handles->physical);

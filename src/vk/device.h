@@ -37,7 +37,7 @@ struct DeviceInfo {
   bool shuffle = false;      ///< subgroup shuffle in compute
   bool f16_storage = false;  ///< 16-bit loads and stores in buffers
   bool f16_arithmetic = false;
-  bool cooperative_matrix = false;  ///< the KHR or NV extension is listed
+  bool cooperative_matrix = false;  ///< subgroups multiply 16x16 matrices of f16 into sums of f32 (VK_KHR_cooperative_matrix)
   /// Identity of device and driver: pipelines compiled for another are of no use.
   std::array<uint8_t, 16> device_uuid{};
   std::array<uint8_t, 16> driver_uuid{};

@@ -80,6 +80,23 @@ void describe_limits(DeviceInfo& info, const Properties& properties) {
   info.timestamp_period_ns = timestamps ? period : 0;
 }
 
+/// Whether a subgroup multiplies 16x16 by 16x16 of f16 and adds to f32.
+bool multiplies_f16(VkInstance instance, VkPhysicalDevice device) {
+  constexpr uint32_t kFloat16 = 0, kFloat32 = 1, kSubgroup = 3;
+  using List = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, CooperativeMatrixProperties*);
+  const auto list = reinterpret_cast<List>(vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  uint32_t count = 0;
+  if (list == nullptr || list(device, &count, nullptr) != VK_SUCCESS) return false;
+  CooperativeMatrixProperties none{};
+  none.sType = kCooperativeMatrixPropertiesType;
+  std::vector<CooperativeMatrixProperties> kinds(count, none);
+  if (list(device, &count, kinds.data()) != VK_SUCCESS) return false;
+  return std::any_of(kinds.begin(), kinds.end(), [](const CooperativeMatrixProperties& kind) {
+    return kind.MSize == 16 && kind.NSize == 16 && kind.KSize == 16 && kind.AType == kFloat16 && kind.BType == kFloat16 &&
+           kind.CType == kFloat32 && kind.ResultType == kFloat32 && kind.scope == kSubgroup;
+  });
+}
+
 void describe_features(DeviceInfo& info, const Features& features) {
   info.int64 = features.core.features.shaderInt64 != 0;
   info.float64 = features.core.features.shaderFloat64 != 0;
@@ -100,11 +117,16 @@ Features::Features() {
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   subgroup_size.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT;
   executable.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+  cooperative_matrix.sType = kCooperativeMatrixFeaturesType;
   core.pNext = &v11;
   v11.pNext = &v12;
 }
 
-void Features::chain_optional(bool with_subgroup_size, bool with_executable) {
+void Features::chain_optional(bool with_subgroup_size, bool with_executable, bool with_cooperative_matrix) {
+  if (with_cooperative_matrix) {
+    cooperative_matrix.pNext = core.pNext;
+    core.pNext = &cooperative_matrix;
+  }
   if (with_subgroup_size) {
     subgroup_size.pNext = core.pNext;
     core.pNext = &subgroup_size;
@@ -131,7 +153,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-DeviceInfo describe(VkPhysicalDevice device, uint32_t index) {
+DeviceInfo describe(VkInstance instance, VkPhysicalDevice device, uint32_t index) {
   DeviceInfo info;
   info.index = index;
   VkPhysicalDeviceProperties basic;
@@ -151,11 +173,12 @@ DeviceInfo describe(VkPhysicalDevice device, uint32_t index) {
   if (contains(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
     properties.v12.pNext = &properties.subgroup_size;
   vkGetPhysicalDeviceProperties2(device, &properties.core);
+  features.chain_optional(false, false, contains(extensions, kCooperativeMatrixExtension));
   vkGetPhysicalDeviceFeatures2(device, &features.core);
   info.missing = missing_features(api, features);
   info.driver = format("{} {}", properties.v12.driverName, properties.v12.driverInfo);
-  info.cooperative_matrix = contains(extensions, "VK_KHR_cooperative_matrix") ||
-                            contains(extensions, "VK_NV_cooperative_matrix");
+  info.cooperative_matrix = features.cooperative_matrix.cooperativeMatrix != 0 && features.v12.shaderFloat16 != 0 &&
+                            features.v12.vulkanMemoryModel != 0 && multiplies_f16(instance, device);
   std::memcpy(info.device_uuid.data(), properties.v11.deviceUUID, info.device_uuid.size());
   std::memcpy(info.driver_uuid.data(), properties.v11.driverUUID, info.driver_uuid.size());
   describe_limits(info, properties);
@@ -167,7 +190,7 @@ std::vector<DeviceInfo> list_devices() {
   const Instance instance(false);
   std::vector<DeviceInfo> infos;
   for (VkPhysicalDevice device : instance.devices())
-    infos.push_back(describe(device, static_cast<uint32_t>(infos.size())));
+    infos.push_back(describe(instance.get(), device, static_cast<uint32_t>(infos.size())));
   return infos;
 }
 

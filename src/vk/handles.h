@@ -52,6 +52,26 @@ class Instance {
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };
 
+/// VkPhysicalDeviceCooperativeMatrixFeaturesKHR, which Debian 12's headers lack (Vulkan 1.3.255).
+struct CooperativeMatrixFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 cooperativeMatrix;
+  VkBool32 cooperativeMatrixRobustBufferAccess;
+};
+/// VkCooperativeMatrixPropertiesKHR: one kind of product that the device has.
+struct CooperativeMatrixProperties {
+  VkStructureType sType;
+  void* pNext;
+  uint32_t MSize, NSize, KSize;
+  uint32_t AType, BType, CType, ResultType;  // VkComponentTypeKHR
+  VkBool32 saturatingAccumulation;
+  uint32_t scope;  // VkScopeKHR
+};
+inline constexpr auto kCooperativeMatrixPropertiesType = static_cast<VkStructureType>(1000506001);
+inline constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
+inline constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
+
 /// The feature structs this program knows, chained in one place.
 struct Features {
   Features();
@@ -62,13 +82,14 @@ struct Features {
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT subgroup_size{};
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executable{};
+  CooperativeMatrixFeatures cooperative_matrix{};
   /// Appends the structs of optional extensions that the device has.
-  void chain_optional(bool with_subgroup_size, bool with_executable);
+  void chain_optional(bool with_subgroup_size, bool with_executable, bool with_cooperative_matrix);
 };
 
 std::vector<std::string> device_extensions(VkPhysicalDevice device);
 bool contains(const std::vector<std::string>& names, std::string_view name);
-DeviceInfo describe(VkPhysicalDevice device, uint32_t index);
+DeviceInfo describe(VkInstance instance, VkPhysicalDevice device, uint32_t index);
 
 struct DeviceHandles {
   std::unique_ptr<Instance> instance;

@@ -12,11 +12,15 @@
 namespace lemnos::vk {
 namespace {
 
-std::span<const uint32_t> shader_words(const std::string& name) {
+const Shader* find_shader(std::string_view name) {
   const auto all = shaders();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Shader& shader) { return shader.name == name; });
-  LEMNOS_CHECK(found != all.end(), "no shader is named {}", name);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Shader& shader) { return shader.name == name; });
+  return found != all.end() ? &*found : nullptr;
+}
+
+std::span<const uint32_t> shader_words(const std::string& name) {
+  const Shader* found = find_shader(name);
+  LEMNOS_CHECK(found != nullptr, "no shader is named {}", name);
   return found->words;
 }
 
@@ -70,6 +74,8 @@ double as_number(const VkPipelineExecutableStatisticKHR& statistic) {
 }
 
 }  // namespace
+
+bool has_shader(std::string_view name) { return find_shader(name) != nullptr; }
 
 PipelineCache::PipelineCache(Device& device, std::map<std::string, std::vector<uint32_t>> replaced)
     : device_(device), replaced_(std::move(replaced)), file_(pipeline_file(device.info())) {

@@ -14,5 +14,7 @@ struct Shader {
 
 /// All of them, from the build's generated table.
 std::span<const Shader> shaders();
+/// Whether the build has a shader of that name; those that need an extension the shader compiler lacked are missing.
+bool has_shader(std::string_view name);
 
 }  // namespace lemnos::vk

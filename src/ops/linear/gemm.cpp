@@ -109,7 +109,7 @@ KernelCall product(const GemmCall& call, const GemmParams& params, int64_t split
                call.m, call.n, call.k);
   return kernel(tiling.shader, params,
                 {call.a, call.b, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c),
-                 call.offsets.value_or(call.c)},
+                 call.offsets.value_or(call.c), call.largest_a.value_or(call.c), call.largest_b.value_or(call.c)},
                 {u32(row_tiles), u32(column_tiles), u32(copies)}, std::move(constants));
 }
 
@@ -174,6 +174,19 @@ Tiling tiling_of(const GemmCall& call, const GemmTile& tile) {
           call.k % tile.bk != 0};
 }
 
+Tiling tiling_of(const GemmCall& call, const GemmSplitTile& tile) {
+  const uint32_t threads = tile.threads();
+  LEMNOS_CHECK(call.largest_a && call.largest_b, "a split gemm without scales");
+  LEMNOS_CHECK(tile.bm % tile.wm == 0 && tile.bn % tile.wn == 0 && tile.wm % 16 == 0 && tile.wn % 16 == 0 &&
+                   tile.bm * 4 % threads == 0 && tile.bn * 4 % threads == 0,
+               "split gemm tile {}x{} of {}x{}", tile.bm, tile.bn, tile.wm, tile.wn);
+  return {format("gemm_split.{}", name_of(call.b_dtype)),
+          tile.bm,
+          tile.bn,
+          {threads, tile.bm, tile.bn, tile.wm, tile.wn},
+          call.k % 32 != 0};
+}
+
 Tiling cpu_tiling_of(const GemmCall& call, int64_t splits) {
   const Vectors vec(call);
   const bool tail = call.k % 4 != 0;
@@ -204,8 +217,13 @@ std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& til
   return gemm_tiled(call, tiling_of(call, tile), splits);
 }
 
+std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmSplitTile& tile, int64_t splits) {
+  return gemm_tiled(call, tiling_of(call, tile), splits);
+}
+
 std::vector<KernelCall> gemm(const GemmCall& call, const DeviceProfile& device) {
   const int64_t splits = gemm_splits(call);
+  if (call.split_precision) return gemm_with_tile(call, choose_gemm_split_tile(call), splits);
   if (device.cpu_path) return gemm_tiled(call, cpu_tiling_of(call, splits), splits);
   return gemm_with_tile(call, choose_gemm_tile(call, device));
 }

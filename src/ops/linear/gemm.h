@@ -23,6 +23,10 @@ struct GemmCall {
   std::optional<BufferRef> bias;
   std::optional<BufferRef> addend;  // may be c itself; row stride as c's
   std::optional<BufferRef> workspace;
+  /// The split-precision kernel on matrix units (gemm_split.comp). It takes its scales from the largest magnitudes in
+  /// each row of op(A), f32 [m], and in each column of op(B), f32 [n], or bounds of them (see largest_magnitudes).
+  bool split_precision = false;
+  std::optional<BufferRef> largest_a, largest_b;
 
   /// Grouped (mixture of experts): `offsets` is an i32 buffer of groups+1 row indices. For nn and nt
   /// rows [offsets[g], offsets[g+1]) of A and C (m = the worst case, all rows) use B at
@@ -38,6 +42,11 @@ struct GemmCall {
 int64_t gemm_workspace_bytes(const GemmCall& call);
 
 std::vector<KernelCall> gemm(const GemmCall& call, const DeviceProfile& device);
+
+/// of_rows[i] = max over j of |x[i,j]|, of_columns[j] = max over i of |x[i,j]|, x [m,n] without gaps. For devices that
+/// have the split kernel.
+std::vector<KernelCall> largest_magnitudes(int64_t m, int64_t n, DType dtype, BufferRef x, BufferRef of_rows,
+                                           BufferRef of_columns);
 
 /// y[n] = sum over m of x[m,n], plus addend[n] when given (bias gradients). Fixed order.
 std::vector<KernelCall> column_sum(int64_t m, int64_t n, BufferRef x, BufferRef y,

@@ -8,6 +8,8 @@ struct GemmParams {
   uvec2 bias;
   uvec2 addend;
   uvec2 offsets;
+  uvec2 largest_a;  // split precision: the largest magnitude in each row of op(A)
+  uvec2 largest_b;  // in each column of op(B)
   uint m;
   uint n;
   uint k;

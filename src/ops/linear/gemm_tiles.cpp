@@ -52,7 +52,8 @@ std::span<const RatedTile> tiles_of(GemmLayout layout) {
 /// For a processor that runs the GPU kernel, which spends most of its time on compiling.
 constexpr GemmTile kQuickTile{32, 32, 8, 4, 4, 8, 4};
 
-int64_t workgroups(const GemmCall& call, const GemmTile& tile) {
+template <typename Tile>
+int64_t workgroups(const GemmCall& call, const Tile& tile) {
   const bool rows_grouped = call.offsets && call.layout != GemmLayout::tn;
   const int64_t copies = call.offsets && !rows_grouped ? call.groups : gemm_splits(call);
   const int64_t along_m = rows_grouped ? call.m / tile.bm + call.groups : ceil_div(call.m, tile.bm);
@@ -60,20 +61,24 @@ int64_t workgroups(const GemmCall& call, const GemmTile& tile) {
 }
 
 /// Time of the busiest processor, in workgroups that share it with enough others.
-double busiest(int64_t groups, const GemmTile& tile) {
+double busiest(int64_t groups, int64_t threads) {
   constexpr int64_t kProcessors = 132;  // an H200's
   constexpr int64_t kThreadsToFill = 256;
-  const int64_t on_one = ceil_div(groups, kProcessors), threads = tile.threads();
+  const int64_t on_one = ceil_div(groups, kProcessors);
   const int64_t together = std::max<int64_t>(1, kThreadsToFill / threads), rest = on_one % together;
   if (rest == 0) return static_cast<double>(on_one);
   const double filled = static_cast<double>(rest * threads) / kThreadsToFill;
   return static_cast<double>(on_one - rest) + static_cast<double>(rest) * (0.5 + 0.5 / filled);
 }
 
+template <typename Tile>
+double expected_time(const GemmCall& call, const Tile& tile, double rate) {
+  return busiest(workgroups(call, tile), tile.threads()) * tile.bm * tile.bn * static_cast<double>(call.k) / rate;
+}
+
 double expected_time(const GemmCall& call, const RatedTile& rated) {
-  const GemmTile& tile = rated.tile;
-  const double padded_k = static_cast<double>(ceil_div(call.k, tile.bk) * tile.bk);
-  return busiest(workgroups(call, tile), tile) * tile.bm * tile.bn * padded_k / rated.rate;
+  const double padded_k = static_cast<double>(ceil_div(call.k, rated.tile.bk) * rated.tile.bk);
+  return expected_time(call, rated.tile, rated.rate) * padded_k / static_cast<double>(call.k);
 }
 
 /// What a sweep asks: which tile, how to store, one buffer or two, the order of the products.
@@ -130,6 +135,18 @@ GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device) {
   return best != nullptr ? best->tile : kQuickTile;
 }
 
+std::vector<GemmSplitTile> gemm_split_tile_candidates() {
+  return {{128, 128, 32, 32}, {128, 128, 32, 64}, {128, 128, 64, 32}, {64, 128, 32, 32}, {128, 64, 32, 32},
+          {64, 64, 32, 32},   {64, 128, 32, 64},  {128, 64, 64, 32},  {128, 128, 64, 64}, {64, 64, 16, 32}};
+}
+
+GemmSplitTile choose_gemm_split_tile(const GemmCall& call) {
+  const GemmSplitTile whole = call.layout == GemmLayout::nt ? GemmSplitTile{128, 128, 64, 32} : GemmSplitTile{128, 128, 32, 64};
+  const GemmSplitTile quarter{64, 64, 32, 32};
+  // TFLOP/s of a large product, H200, `gemm_bench --sweep --gemm split`.
+  return expected_time(call, whole, 97) <= expected_time(call, quarter, 68) ? whole : quarter;
+}
+
 GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain) {
   if (!plain) return {call.m == 1 ? 1u : 8u, 1};
   const uint32_t column_blocks = call.n <= 32 ? 1 : 2;
@@ -144,18 +161,18 @@ namespace {
 
 /// nn and nt: enough workgroups of 128 columns for each 128 rows. 28 of 7 give an H200 whole rounds
 /// of 64-row tiles at any number of rows.
-int64_t splits_of_row_products(int64_t n, int64_t k) {
+int64_t splits_of_row_products(int64_t n, int64_t k, bool split_precision) {
   const int64_t chunks = ceil_div(k, kChunk), column_tiles = ceil_div(n, 128);
   if (n <= 256) return std::min<int64_t>(chunks / 3, 8);
   if (k >= 32768) return std::min(196 / column_tiles, chunks / 64);
-  if (k >= 4096) return std::min(49 / column_tiles, chunks / 8);
+  if (k >= 4096) return std::min((split_precision ? 28 : 49) / column_tiles, chunks / 8);
   return 1;
 }
 
 /// tn: K is the tokens, C a weight.
-int64_t splits_of_weight_gradients(int64_t m, int64_t n, int64_t k) {
+int64_t splits_of_weight_gradients(int64_t m, int64_t n, int64_t k, bool split_precision) {
   const int64_t chunks = ceil_div(k, kChunk), tiles = ceil_div(m, 128) * ceil_div(n, 128);
-  const int64_t most = tiles < 32 ? 16 : tiles < 128 ? 8 : 7;
+  const int64_t most = tiles < 32 ? 16 : tiles < 128 ? 8 : split_precision ? 3 : 7;
   if (k >= 1024 && tiles <= 400) return std::min(chunks / 4, most);
   if (k >= 256 && tiles <= 16) return std::min(49 / tiles, chunks / 2);
   return 1;
@@ -167,8 +184,8 @@ int64_t gemm_splits(const GemmCall& call) {
   if (call.offsets || call.groups > 0) return 1;
   const int64_t chunks = ceil_div(call.k, kChunk);
   const int64_t wanted = call.layout == GemmLayout::tn
-                             ? splits_of_weight_gradients(call.m, call.n, call.k)
-                             : splits_of_row_products(call.n, call.k);
+                             ? splits_of_weight_gradients(call.m, call.n, call.k, call.split_precision)
+                             : splits_of_row_products(call.n, call.k, call.split_precision);
   const int64_t splits = std::max({wanted, ceil_div(call.k, kLongestSum), int64_t{1}});
   return ceil_div(chunks, ceil_div(chunks, splits));
 }

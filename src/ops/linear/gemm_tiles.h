@@ -24,6 +24,13 @@ struct GemmTile {
   uint32_t shared_bytes() const { return (bm + bn) * bk * 4 * buffers; }
 };
 
+/// How the split-precision kernel cuts a product up (gemm_split.comp); never changes a bit either.
+struct GemmSplitTile {
+  uint32_t bm, bn;  // of a workgroup
+  uint32_t wm, wn;  // of a subgroup of 32
+  uint32_t threads() const { return 32 * (bm / wm) * (bn / wn); }
+};
+
 /// The same for lavapipe: rows and 32-column blocks of a workgroup.
 struct GemmCpuTile {
   uint32_t rows, column_blocks;
@@ -32,6 +39,8 @@ struct GemmCpuTile {
 /// Tiles and variants worth measuring on a new GPU for one shape.
 std::vector<GemmTile> gemm_tile_candidates(const GemmCall& call, const DeviceProfile& device);
 GemmTile choose_gemm_tile(const GemmCall& call, const DeviceProfile& device);
+std::vector<GemmSplitTile> gemm_split_tile_candidates();
+GemmSplitTile choose_gemm_split_tile(const GemmCall& call);
 /// `plain`: the kernel needs none of its code for odd shapes, which takes lavapipe long to compile.
 GemmCpuTile choose_gemm_cpu_tile(const GemmCall& call, bool plain);
 
@@ -44,5 +53,6 @@ int64_t gemm_splits(const GemmCall& call);
 /// gemm_splits (which changes the order of sums).
 std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile);
 std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmTile& tile, int64_t splits);
+std::vector<KernelCall> gemm_with_tile(const GemmCall& call, const GemmSplitTile& tile, int64_t splits);
 
 }  // namespace lemnos

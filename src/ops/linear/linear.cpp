@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/linear/gemm.h"
+#include "ops/linear/largest.h"
 
 namespace lemnos {
 namespace {
@@ -28,6 +29,25 @@ void check_addend(const InferContext& c, size_t i, const Shape& shape) {
     LEMNOS_CHECK(addend->shape == shape, "addend {}", to_string(addend->shape));
 }
 
+std::optional<BufferRef> optional_buffer(const DispatchContext& c, size_t i) {
+  if (!c.node.inputs[i].valid()) return std::nullopt;
+  return c.in(i);
+}
+
+/// Inputs `first` and the next are the largest magnitudes of a product in split precision, or absent.
+void check_scales(const InferContext& c, size_t first, GemmCall& call) {
+  const ValueType *a = optional_input(c, first), *b = optional_input(c, first + 1);
+  call.split_precision = a != nullptr;
+  LEMNOS_CHECK((a == nullptr) == (b == nullptr));
+  if (a) LEMNOS_CHECK(a->shape == Shape{call.m} && b->shape == Shape{call.n});
+}
+
+void set_scales(const DispatchContext& c, size_t first, GemmCall& call) {
+  call.largest_a = optional_buffer(c, first);
+  call.largest_b = optional_buffer(c, first + 1);
+  call.split_precision = call.largest_a.has_value();
+}
+
 std::vector<ValueType> infer_linear(const InferContext& c) {
   const Shape& x = c[0].shape;
   const Shape& w = c[1].shape;
@@ -36,6 +56,7 @@ std::vector<ValueType> infer_linear(const InferContext& c) {
   if (const ValueType* bias = optional_input(c, 2)) LEMNOS_CHECK(bias->shape == Shape{w[0]});
   check_addend(c, 3, y);
   GemmCall call{GemmLayout::nt, rows(x), w[0], w[1]};
+  check_scales(c, 4, call);
   return {{y, DType::f32}, scratch(gemm_workspace_bytes(call))};
 }
 
@@ -66,11 +87,6 @@ std::vector<ValueId> grad_linear(GradContext& c) {
   return grads;
 }
 
-std::optional<BufferRef> optional_buffer(const DispatchContext& c, size_t i) {
-  if (!c.node.inputs[i].valid()) return std::nullopt;
-  return c.in(i);
-}
-
 std::optional<BufferRef> workspace(const DispatchContext& c, size_t i) {
   if (element_count(c.shape_out(i)) == 0) return std::nullopt;
   return c.out(i);
@@ -85,6 +101,7 @@ std::vector<KernelCall> dispatch_linear(const DispatchContext& c) {
   call.scale = static_cast<float>(c.node.attrs.get_double("scale"));
   call.bias = optional_buffer(c, 2);
   call.addend = optional_buffer(c, 3);
+  set_scales(c, 4, call);
   call.workspace = workspace(c, 1);
   return gemm(call, c.device);
 }
@@ -101,6 +118,7 @@ std::vector<ValueType> infer_grad_input(const InferContext& c) {
   const Shape dx = with_columns(dy, w[1]);
   check_addend(c, 2, dx);
   GemmCall call{GemmLayout::nn, rows(dy), w[1], w[0]};
+  check_scales(c, 3, call);
   return {{dx, DType::f32}, scratch(gemm_workspace_bytes(call))};
 }
 
@@ -126,6 +144,7 @@ std::vector<KernelCall> dispatch_grad_input(const DispatchContext& c) {
   call.b_dtype = c.graph.dtype(c.node.inputs[1]);
   call.scale = static_cast<float>(c.node.attrs.get_double("scale"));
   call.addend = optional_buffer(c, 2);
+  set_scales(c, 3, call);
   call.workspace = workspace(c, 1);
   return gemm(call, c.device);
 }
@@ -136,6 +155,7 @@ std::vector<ValueType> infer_grad_weight(const InferContext& c) {
   const Shape dw{columns(dy), columns(x)};
   check_addend(c, 2, dw);
   GemmCall call{GemmLayout::tn, dw[0], dw[1], rows(x)};
+  check_scales(c, 3, call);
   return {{dw, DType::f32}, scratch(gemm_workspace_bytes(call))};
 }
 
@@ -160,6 +180,7 @@ std::vector<KernelCall> dispatch_grad_weight(const DispatchContext& c) {
   call.row_stride_b = call.row_stride_c = dw[1];
   call.scale = static_cast<float>(c.node.attrs.get_double("scale"));
   call.addend = optional_buffer(c, 2);
+  set_scales(c, 3, call);
   call.workspace = workspace(c, 1);
   return gemm(call, c.device);
 }
@@ -226,15 +247,18 @@ const OpDef kLinearGradBiasOp{.name = "linear_grad_bias",
 namespace ops {
 
 ValueId linear(Builder& b, ValueId x, ValueId weight, ValueId bias, ValueId addend, double scale) {
-  return b.emit1(kLinearOp, {x, weight, bias, addend}, {{"scale", scale}});
+  const Scales scales = split_scales(b, GemmLayout::nt, x, weight);
+  return b.emit1(kLinearOp, {x, weight, bias, addend, scales.a, scales.b}, {{"scale", scale}});
 }
 
 ValueId linear_grad_input(Builder& b, ValueId dy, ValueId weight, ValueId addend, double scale) {
-  return b.emit1(kLinearGradInputOp, {dy, weight, addend}, {{"scale", scale}});
+  const Scales scales = split_scales(b, GemmLayout::nn, dy, weight);
+  return b.emit1(kLinearGradInputOp, {dy, weight, addend, scales.a, scales.b}, {{"scale", scale}});
 }
 
 ValueId linear_grad_weight(Builder& b, ValueId dy, ValueId x, ValueId addend, double scale) {
-  return b.emit1(kLinearGradWeightOp, {dy, x, addend}, {{"scale", scale}});
+  const Scales scales = split_scales(b, GemmLayout::tn, dy, x);
+  return b.emit1(kLinearGradWeightOp, {dy, x, addend, scales.a, scales.b}, {{"scale", scale}});
 }
 
 ValueId linear_grad_bias(Builder& b, ValueId dy, ValueId addend) {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ops/linear/gemm.h"
+#include "ops/linear/largest.h"
 
 namespace lemnos {
 namespace {
@@ -17,6 +18,8 @@ std::optional<BufferRef> optional_buffer(const DispatchContext& c, size_t i) {
 
 void set_common(const DispatchContext& c, GemmCall& call) {
   call.scale = static_cast<float>(c.node.attrs.get_double("scale"));
+  call.largest_b = optional_buffer(c, 4);
+  call.split_precision = call.largest_b.has_value();
   if (element_count(c.shape_out(1)) > 0) call.workspace = c.out(1);
 }
 
@@ -28,7 +31,8 @@ std::vector<ValueType> infer(const InferContext& c) {
   LEMNOS_CHECK(first >= 0 && count > 0 && first + count <= hidden[0], "rows {} + {} of {}", first,
                count, hidden[0]);
   if (c.inputs[2]) LEMNOS_CHECK(c[2].shape == Shape{weight[0]});
-  const GemmCall call{GemmLayout::nt, count, weight[0], weight[1]};
+  GemmCall call{GemmLayout::nt, count, weight[0], weight[1]};
+  call.split_precision = c.inputs[3] != nullptr;
   return {{{count, weight[0]}, DType::f32}, scratch(call)};
 }
 
@@ -57,6 +61,7 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   call.row_stride_c = weight[0];
   call.b_dtype = c.graph.dtype(c.node.inputs[1]);
   call.bias = optional_buffer(c, 2);
+  if (c.node.inputs[3].valid()) call.largest_a = c.in(3, c.node.attrs.get_int("first") * 4);
   set_common(c, call);
   return gemm(call, c.device);
 }
@@ -79,7 +84,8 @@ std::vector<ValueType> infer_grad_weight(const InferContext& c) {
   LEMNOS_CHECK(dlogits.size() == 2 && hidden.size() == 2 && first + dlogits[0] <= hidden[0]);
   const Shape dw{dlogits[1], hidden[1]};
   if (c.inputs[2]) LEMNOS_CHECK(c[2].shape == dw, "addend {}", to_string(c[2].shape));
-  const GemmCall call{GemmLayout::tn, dw[0], dw[1], dlogits[0]};
+  GemmCall call{GemmLayout::tn, dw[0], dw[1], dlogits[0]};
+  call.split_precision = c.inputs[3] != nullptr;
   return {{dw, DType::f32}, scratch(call)};
 }
 
@@ -106,6 +112,7 @@ std::vector<KernelCall> dispatch_grad_weight(const DispatchContext& c) {
   call.row_stride_a = dw[0];
   call.row_stride_b = call.row_stride_c = dw[1];
   call.addend = optional_buffer(c, 2);
+  call.largest_a = optional_buffer(c, 3);
   set_common(c, call);
   return gemm(call, c.device);
 }
@@ -133,13 +140,15 @@ namespace ops {
 
 ValueId linear_rows(Builder& b, ValueId hidden, ValueId weight, ValueId bias, int64_t first,
                     int64_t count, double scale) {
-  return b.emit1(kLinearRowsOp, {hidden, weight, bias},
+  const Scales scales = split_scales(b, GemmLayout::nt, hidden, weight);
+  return b.emit1(kLinearRowsOp, {hidden, weight, bias, scales.a, scales.b},
                  {{"first", first}, {"count", count}, {"scale", scale}});
 }
 
 ValueId linear_rows_grad_weight(Builder& b, ValueId dlogits, ValueId hidden, int64_t first,
                                 ValueId addend, double scale) {
-  return b.emit1(kLinearRowsGradWeightOp, {dlogits, hidden, addend},
+  const Scales scales = split_scales(b, GemmLayout::tn, dlogits, hidden);
+  return b.emit1(kLinearRowsGradWeightOp, {dlogits, hidden, addend, scales.a, scales.b},
                  {{"first", first}, {"scale", scale}});
 }
 
