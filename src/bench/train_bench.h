@@ -17,6 +17,8 @@ struct TrainWork {
   int64_t lora_r = 16;  // 0: full training
   int64_t steps = 10;   // timed, after warm-up
   bool profile = false; // device time per kind of op
+  Checkpointing checkpointing = Checkpointing::when_needed;
+  int64_t memory_limit = 0;  // bytes; 0: what the device has
 };
 
 struct OpTime {
@@ -32,6 +34,7 @@ struct TrainTiming {
   int64_t driver_bytes = 0;    // what the driver took for it
   double first_step_ms = 0;    // from the engine's construction to the end of the first step
   double last_loss = 0;
+  Recomputed recomputed;
   std::map<std::string, OpTime> by_op;
 };
 

@@ -105,6 +105,7 @@ struct TrainConfig {
   std::optional<std::string> device;
   bool use_cpu = false;
   std::optional<ByteSize> memory_limit;
+  std::optional<bool> gradient_checkpointing;  ///< nothing: as much as memory asks for
   bool allow_unqualified = false;
 
   /// By key; an option that is not here has its default.

@@ -123,6 +123,10 @@ constexpr Option kApplied[] = {
     option(kDevice, "memory_limit", &C::memory_limit,
            "Most device memory the plan may take, in B, KB, MB, GB, KiB, MiB or GiB; null: what "
            "the device has"),
+    option(kDevice, "gradient_checkpointing", &C::gradient_checkpointing,
+           "Activations are made again in the backward pass instead of being kept: true: those of every layer; "
+           "false: none; null and `auto`: none when the plan fits into memory, else the cheapest that make it fit. "
+           "Losses and weights have the same bits either way"),
 
     option(kProof, "allow_unqualified", &C::allow_unqualified,
            "Train although the model's features are not all proven equal to Transformers' at this stage "
