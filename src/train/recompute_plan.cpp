@@ -12,12 +12,16 @@ namespace {
 
 using Steps = std::span<const RecomputeStep>;
 
-Recomputed describe(const Graph& graph, Steps steps) {
-  Recomputed result{.steps = std::ssize(steps)};
-  std::set<int64_t> whole;
-  for (const RecomputeStep& step : steps)
-    if (step.whole_layer) whole.insert(step.layer);
-  result.layers = std::ssize(whole);
+/// Layers of which the first `count` steps leave nothing but the input.
+std::set<int64_t> whole_layers(Steps steps, size_t count) {
+  std::set<int64_t> layers;
+  for (const RecomputeStep& step : steps.first(count)) layers.insert(step.layer);
+  for (const RecomputeStep& step : steps.subspan(count)) layers.erase(step.layer);
+  return layers;
+}
+
+Recomputed describe(const Graph& graph, const std::set<int64_t>& whole, size_t steps) {
+  Recomputed result{.layers = std::ssize(whole), .steps = static_cast<int64_t>(steps)};
   double again = 0, once = 0;
   for (const Node& node : graph.nodes) {
     const bool repeated = is_recompute(node.scope);
@@ -28,18 +32,18 @@ Recomputed describe(const Graph& graph, Steps steps) {
   return result;
 }
 
-PlannedGraph with_steps(const PlannedGraph& planned, Steps steps, const PlanOptions& options) {
+/// With the first `count` of all steps taken.
+PlannedGraph with_steps(const PlannedGraph& planned, Steps steps, size_t count, const PlanOptions& options) {
   PlannedGraph result = planned;
-  result.graph = recompute(planned.graph, planned.forward_nodes, steps);
+  result.graph = recompute(planned.graph, planned.forward_nodes, steps.first(count));
   result.arena = plan_arena(result.graph, options);
-  result.recomputed = describe(result.graph, steps);
+  result.recomputed = describe(result.graph, whole_layers(steps, count), count);
   return result;
 }
 
-PlannedGraph with_whole_layers(const PlannedGraph& planned, const PlanOptions& options) {
-  std::vector<RecomputeStep> steps = recompute_steps(planned.graph, planned.forward_nodes);
-  std::erase_if(steps, [](const RecomputeStep& step) { return !step.whole_layer; });
-  return with_steps(planned, steps, options);
+PlannedGraph with_all_steps(const PlannedGraph& planned, const PlanOptions& options) {
+  const std::vector<RecomputeStep> steps = recompute_steps(planned.graph, planned.forward_nodes);
+  return with_steps(planned, steps, steps.size(), options);
 }
 
 int64_t total_bytes(const ArenaSizes& sizes) {
@@ -62,11 +66,11 @@ struct Room {
 PlannedGraph fitted(const PlannedGraph& planned, const Room& room, const PlanOptions& options) {
   if (room.holds(planned.arena)) return planned;
   const std::vector<RecomputeStep> steps = recompute_steps(planned.graph, planned.forward_nodes);
-  PlannedGraph best = with_steps(planned, steps, options);
+  PlannedGraph best = with_steps(planned, steps, steps.size(), options);
   size_t too_few = 0, enough = steps.size();
   while (room.holds(best.arena) && enough - too_few > 1) {
     const size_t middle = (too_few + enough) / 2;
-    PlannedGraph trial = with_steps(planned, Steps(steps).first(middle), options);
+    PlannedGraph trial = with_steps(planned, steps, middle, options);
     const bool fits = room.holds(trial.arena);
     (fits ? enough : too_few) = middle;
     if (fits) best = std::move(trial);
@@ -96,7 +100,7 @@ void plan_with_recompute(EnginePlan& plan, const EngineSetup& setup, const PlanO
   for (PlannedGraph& planned : plan.training) planned.arena = plan_arena(planned.graph, options);
   if (!setup.train) return;
   if (setup.checkpointing == Checkpointing::every_layer)
-    for (PlannedGraph& planned : plan.training) planned = with_whole_layers(planned, options);
+    for (PlannedGraph& planned : plan.training) planned = with_all_steps(planned, options);
   if (setup.checkpointing == Checkpointing::when_needed && setup.memory_limit > 0)
     fit_all(plan, setup.memory_limit, options);
 }

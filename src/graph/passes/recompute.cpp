@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <string>
 
 #include "base/error.h"
@@ -24,11 +23,16 @@ class StepFinder {
   }
 
   std::vector<RecomputeStep> steps() const {
-    std::vector<RecomputeStep> found = cheap_steps();
+    std::vector<RecomputeStep> found;
+    for (size_t n = 0; n < count_; ++n) {
+      const Node& node = graph_.nodes[n];
+      RecomputeStep step{.layer = layer_of(node.scope), .bytes = kept_bytes(node)};
+      if (step.layer >= 0 && step.bytes > 0 && add(node, step)) found.push_back(std::move(step));
+    }
     std::stable_sort(found.begin(), found.end(), [](const RecomputeStep& a, const RecomputeStep& b) {
+      if (a.products != b.products) return b.products;
       return a.cost * static_cast<double>(b.bytes) < b.cost * static_cast<double>(a.bytes);
     });
-    for (RecomputeStep& step : layer_steps()) found.push_back(std::move(step));
     return found;
   }
 
@@ -44,10 +48,14 @@ class StepFinder {
     for (size_t n = count_; n < graph_.nodes.size(); ++n)
       for (const ValueId in : graph_.nodes[n].inputs)
         if (in.valid() && is_forward(in)) kept_[in.index] = true;
+    spread_over_views(kept_);
+  }
+
+  /// What holds for a view holds for what it is a view of.
+  void spread_over_views(std::vector<bool>& holds) const {
     for (size_t n = count_; n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      if (node.op->is_view && kept_[node.outputs[0].index] && is_forward(node.inputs[0]))
-        kept_[node.inputs[0].index] = true;
+      if (node.op->is_view && holds[node.outputs[0].index]) holds[node.inputs[0].index] = true;
     }
   }
 
@@ -59,10 +67,18 @@ class StepFinder {
         if (in.valid() && is_forward(in) && layer_of(producer(in).scope) != layer_of(graph_.nodes[n].scope))
           exit_[in.index] = true;
     for (const ValueId id : graph_.results) exit_[id.index] = true;
+    spread_over_views(exit_);
+  }
+
+  /// States may have changed by the time of the copy; parameters do not before the update.
+  bool is_state(ValueId id) const {
+    const ValueId root = id.valid() ? persistent_[id.index] : ValueId{};
+    return root.valid() && graph_[root].kind == ValueKind::state;
   }
 
   bool can_repeat(const Node& node) const {
     return node.section == Section::micro &&
+           std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return is_state(in); }) &&
            std::none_of(node.outputs.begin(), node.outputs.end(),
                         [&](ValueId out) { return persistent_[out.index].valid() || exit_[out.index]; });
   }
@@ -76,16 +92,17 @@ class StepFinder {
     return bytes + flops_of(graph_, node) / kFlopsPerByte;
   }
 
-  /// Adds the node's outputs and, as far as they are not kept, what they are made from. False when
-  /// something that costs products would have to be kept or made for it.
-  bool add_cheap(const Node& node, RecomputeStep& step) const {
-    if (node.op->flops != nullptr || !can_repeat(node)) return false;
+  /// Adds the node's outputs and, as far as they are not kept, what they are made from, back to the
+  /// layer's input at most (which is kept for it when nothing else does). False when it cannot be done.
+  bool add(const Node& node, RecomputeStep& step) const {
+    if (!can_repeat(node)) return false;
     step.cost += cost_of(node);
-    for (const ValueId out : node.outputs) step.values.push_back(out);
+    step.products = step.products || node.op->flops != nullptr;
+    step.values.insert(step.values.end(), node.outputs.begin(), node.outputs.end());
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-      if (!in.valid() || !is_forward(in) || kept_[in.index]) return true;
+      if (!in.valid() || !is_forward(in) || kept_[in.index] || exit_[in.index]) return true;
       const bool known = std::find(step.values.begin(), step.values.end(), in) != step.values.end();
-      return known || add_cheap(producer(in), step);
+      return known || add(producer(in), step);
     });
   }
 
@@ -95,33 +112,6 @@ class StepFinder {
       for (const ValueId out : node.outputs)
         if (kept_[out.index]) bytes += graph_.bytes(out);
     return bytes;
-  }
-
-  std::vector<RecomputeStep> cheap_steps() const {
-    std::vector<RecomputeStep> found;
-    for (size_t n = 0; n < count_; ++n) {
-      const Node& node = graph_.nodes[n];
-      RecomputeStep step{.layer = layer_of(node.scope), .bytes = kept_bytes(node)};
-      if (step.layer >= 0 && step.bytes > 0 && add_cheap(node, step)) found.push_back(std::move(step));
-    }
-    return found;
-  }
-
-  std::vector<RecomputeStep> layer_steps() const {
-    std::map<int64_t, RecomputeStep> layers;
-    for (size_t n = 0; n < count_; ++n) {
-      const Node& node = graph_.nodes[n];
-      const int64_t layer = layer_of(node.scope);
-      if (layer < 0 || !can_repeat(node)) continue;
-      RecomputeStep& step = layers.try_emplace(layer, RecomputeStep{.layer = layer, .whole_layer = true}).first->second;
-      step.bytes += kept_bytes(node);
-      step.cost += cost_of(node);
-      step.values.insert(step.values.end(), node.outputs.begin(), node.outputs.end());
-    }
-    std::vector<RecomputeStep> found;
-    for (auto& [layer, step] : layers)
-      if (step.bytes > 0) found.push_back(std::move(step));
-    return found;
   }
 
   const Graph& graph_;

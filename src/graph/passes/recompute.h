@@ -19,16 +19,16 @@ namespace lemnos {
 struct RecomputeStep {
   std::vector<ValueId> values;  // made again from others, which are kept or made again themselves
   int64_t layer = 0;
-  bool whole_layer = false;  // only the layer's input is kept
-  int64_t bytes = 0;         // what keeping them takes
-  double cost = 0;           // of making them again: bytes moved, and multiply-adds counted as bytes
+  bool products = false;  // nodes that count their multiply-adds are among those copied
+  int64_t bytes = 0;      // what keeping the values takes
+  double cost = 0;        // of making them again: bytes moved, and multiply-adds counted as bytes
 };
 
-/// All there is to give up, in the order in which it should be: first what costs little (outputs of
-/// nodes without products: norms, swiglu, dropout, expert rows) by cost per byte, the first layers
-/// before later ones; then whole layers, the first before later ones, since those are made again when
-/// the rest is gone. Nodes [0, forward_nodes) are the forward pass; a layer is what has "layers.N" in its
-/// scope.
+/// All there is to give up, in the order in which it should be: what takes no products (norms, swiglu,
+/// dropout, expert rows), then the outputs of Linears, experts and attention; both by cost per byte, the
+/// first layers before later ones, since those are made again when the rest is gone. All of a layer's
+/// steps leave its input alone. Nodes [0, forward_nodes) are the forward pass; a layer is what has
+/// "layers.N" in its scope.
 std::vector<RecomputeStep> recompute_steps(const Graph& graph, size_t forward_nodes);
 
 /// The graph with the values of `steps` made again. Ids of values that were there stay.
