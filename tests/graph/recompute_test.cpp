@@ -12,6 +12,7 @@
 #include "ops/elementwise/scale.h"
 #include "ops/elementwise/swiglu.h"
 #include "ops/norm/rms_norm.h"
+#include "support/property.h"
 #include "support/toy_families.h"
 
 namespace lemnos::test {
@@ -51,6 +52,17 @@ TEST(Recompute, AnyFirstStepsGiveAValidGraph) {
       expect_valid(recompute(planned.graph, planned.forward_nodes, first_of(steps, count)), name);
     for (const RecomputeStep& step : steps)
       expect_valid(recompute(planned.graph, planned.forward_nodes, Steps{step}), name);
+  }
+}
+
+TEST(Recompute, AnyChoiceOfStepsGivesAValidGraph) {
+  const auto graphs = toy_graphs();
+  for (uint64_t k = 0; k < property_cases(40); ++k) {
+    std::mt19937_64 random(k);
+    const auto& [name, planned] = pick(graphs, random);
+    Steps chosen = recompute_steps(planned.graph, planned.forward_nodes);
+    std::erase_if(chosen, [&](const RecomputeStep&) { return random() % 2 == 0; });
+    expect_valid(recompute(planned.graph, planned.forward_nodes, chosen), format("{}, case {}", name, k));
   }
 }
 
