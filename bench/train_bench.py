@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 
 SHAPE = Path(__file__).parent / "shapes" / "qwen2.5-0.5b.json"
-WORK = [("lora", 1, 512), ("full", 1, 512), ("lora", 4, 1024), ("full", 4, 1024)]
+# mode, rows, length, GiB that ours must fit into by making activations again (None: all are kept)
+WORK = [("lora", 1, 512, None), ("full", 1, 512, None), ("lora", 4, 1024, 8.5), ("full", 4, 1024, 12.4),
+        ("lora", 8, 2048, 24)]
 WARM_UP, STEPS = 3, 10
 
 
@@ -39,11 +41,13 @@ def parse():
     return parser.parse_args()
 
 
-def compare(args, mode, rows, length):
+def compare(args, mode, rows, length, memory_limit):
     peer_call = [sys.executable, __file__, "--peer", mode, str(rows), str(length)]
     peer = json.loads(run(peer_call + (["--compile"] if args.compile else [])))
     call = [args.binary, "bench", str(SHAPE), "--rows", str(rows), "--length", str(length), "--json"]
-    report = json.loads(run(call + (["--full"] if mode == "full" else [])))
+    call += ["--full"] if mode == "full" else []
+    call += ["--memory-limit", str(memory_limit)] if memory_limit else []
+    report = json.loads(run(call))
     ours = report["work"][0]
     return ours | {
         "device": report["device"], "driver": report["driver"], "peer": peer,

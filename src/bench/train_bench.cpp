@@ -2,7 +2,9 @@
 
 #include <chrono>
 
+#include "base/error.h"
 #include "base/philox.h"
+#include "graph/passes/recompute.h"
 #include "runtime/profile.h"
 #include "train/weights.h"
 
@@ -42,7 +44,7 @@ void step(Engine& engine, const data::Batch& batch, int64_t number) {
 
 void collect(Engine& engine, Section section, std::map<std::string, OpTime>& by_op) {
   for (const Program::NodeTime& node : engine.last_program()->times(section)) {
-    OpTime& sum = by_op[node.op];
+    OpTime& sum = by_op[is_recompute(node.scope) ? node.op + " again" : node.op];
     sum.ms += node.ms;
     sum.flops += node.flops;
     ++sum.nodes;
@@ -55,8 +57,15 @@ TrainTiming time_training(vk::Device& device, const ModelConfig& model, const Tr
   EngineSetup setup{.model = model, .buckets = {{work.rows, work.length, work.rows}}, .gemm = work.gemm};
   if (work.lora_r > 0)
     setup.lora = LoraConfig{.r = work.lora_r, .lora_alpha = 2.0 * static_cast<double>(work.lora_r)};
+  const DeviceProfile profile = profile_of(device);
+  setup.checkpointing = work.checkpointing;
+  setup.memory_limit = work.memory_limit > 0 ? work.memory_limit : profile.memory_bytes;
   const Clock::time_point begin = Clock::now();
-  Engine engine(device, setup, plan_engine(setup, profile_of(device)), {.profile = work.profile});
+  EnginePlan plan = plan_engine(setup, profile);
+  if (work.memory_limit > 0 && plan.peak_bytes() > work.memory_limit)
+    fail(ErrorKind::out_of_memory, "{} needs {}; the limit is {}", work.name, byte_text(plan.peak_bytes()),
+         byte_text(work.memory_limit));
+  Engine engine(device, setup, std::move(plan), {.profile = work.profile});
   initialise_weights(engine.storage(), engine.graph(), model, 1);
   if (work.lora_r > 0) initialise_adapter(engine.storage(), engine.graph(), 1);
   const data::Batch batch = random_batch(model, work, 0);
@@ -74,6 +83,7 @@ TrainTiming time_training(vk::Device& device, const ModelConfig& model, const Tr
   }
   timing.step_ms = milliseconds(start, Clock::now()) / static_cast<double>(work.steps);
   timing.tokens_per_second = 1000.0 * static_cast<double>(batch.tokens) / timing.step_ms;
+  timing.recomputed = engine.plan().recomputed();
   timing.peak_bytes = engine.plan().peak_bytes();
   timing.driver_bytes = static_cast<int64_t>(device.memory_use().allocated);
   if (work.profile)

@@ -18,6 +18,8 @@ struct TrainWork {
   GemmChoice gemm = GemmChoice::automatic;
   int64_t steps = 10;   // timed, after warm-up
   bool profile = false; // device time per kind of op
+  Checkpointing checkpointing = Checkpointing::when_needed;
+  int64_t memory_limit = 0;  // bytes; 0: what the device has
 };
 
 struct OpTime {
@@ -33,6 +35,7 @@ struct TrainTiming {
   int64_t driver_bytes = 0;    // what the driver took for it
   double first_step_ms = 0;    // from the engine's construction to the end of the first step
   double last_loss = 0;
+  Recomputed recomputed;
   std::map<std::string, OpTime> by_op;
 };
 

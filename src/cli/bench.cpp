@@ -4,6 +4,7 @@
 #include "bench/train_bench.h"
 #include "cli/command.h"
 #include "io/folder_kind.h"
+#include "train/recompute_plan.h"
 #include "vk/device.h"
 
 namespace lemnos::cli {
@@ -17,6 +18,8 @@ TrainWork work_of(const Arguments& arguments) {
   work.steps = arguments.integer("--steps", 10, 1, 100000);
   work.gemm = gemm_choice(arguments.get("--gemm").value_or("auto"));
   work.profile = arguments.has("--profile");
+  work.memory_limit = static_cast<int64_t>(arguments.number("--memory-limit", 0, 0, 1 << 20) * (1 << 30));
+  work.checkpointing = arguments.has("--gradient-checkpointing") ? Checkpointing::every_layer : Checkpointing::when_needed;
   work.name = format("{}_b{}_t{}", work.lora_r > 0 ? "lora" : "full", work.rows, work.length);
   return work;
 }
@@ -29,6 +32,8 @@ Json to_json(const TrainWork& work, const TrainTiming& timing) {
   out.set("first_step_ms", timing.first_step_ms);
   out.set("peak_bytes", timing.peak_bytes);
   out.set("driver_bytes", timing.driver_bytes);
+  out.set("recompute_layers", timing.recomputed.layers);
+  out.set("recompute", to_string(timing.recomputed));
   if (timing.by_op.empty()) return out;
   Json ops = Json::object();
   for (const auto& [name, time] : timing.by_op) {
@@ -46,6 +51,7 @@ void print(const TrainWork& work, const TrainTiming& timing) {
   print_line(format("{}: {:.0f} tokens/s, {:.2f} ms a step, {} planned, {} taken by the driver, first step after {:.1f} s",
                     work.name, timing.tokens_per_second, timing.step_ms, byte_text(timing.peak_bytes),
                     byte_text(timing.driver_bytes), timing.first_step_ms / 1000));
+  if (const std::string again = to_string(timing.recomputed); !again.empty()) print_line("  made again: " + again);
   std::vector<std::pair<std::string, OpTime>> sorted(timing.by_op.begin(), timing.by_op.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
   for (const auto& [name, time] : sorted)
@@ -86,6 +92,8 @@ const Command kCommand_bench{
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
                 {"--steps", "timed steps (default: 10)"},
                 {"--gemm", "kernels of matrix products: auto (default), fma or split"},
+                {"--memory-limit", "GiB to fit into by making activations again, the cheapest first (default: what the device has)"},
+                {"--gradient-checkpointing", "make the activations of every layer again", OptionSpec::Kind::flag},
                 {"--profile", "device time by kind of op (slower: nothing overlaps)", OptionSpec::Kind::flag},
                 kDeviceOption},
     .run = run_bench};

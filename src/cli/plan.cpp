@@ -7,6 +7,7 @@
 #include "cli/train_arguments.h"
 #include "runtime/profile.h"
 #include "train/memory_limit.h"
+#include "train/recompute_plan.h"
 #include "train/session.h"
 #include "train/train_config_options.h"
 #include "vk/device.h"
@@ -38,6 +39,8 @@ void print(const train::PlanReport& report, const DeviceProfile& profile, bool w
   print_line(format("device profile       {}", profile.name));
   for (const auto& [kind, bytes] : report.plan.bytes_by_kind()) print_line(format("{:<20} {:>12}", kind, byte_text(bytes)));
   print_line(format("{:<20} {:>12}  (the driver's own overhead is not counted)", "peak", byte_text(report.plan.peak_bytes())));
+  if (const std::string again = to_string(report.plan.recomputed()); !again.empty())
+    print_line(format("made again           {}", again));
   print_line(format("trainable parameters {} of {}", report.plan.trainable_parameters, report.plan.base_parameters));
   print_line(format("steps                {}", report.total_steps));
   for (const Bucket& bucket : report.buckets) print_line(format("micro-batch shape    {} x {}", bucket.rows, bucket.length));

@@ -42,6 +42,10 @@ std::vector<int32_t> producer_of(const Graph& graph) {
   return producers;
 }
 
+double flops_of(const Graph& graph, const Node& node) {
+  return node.op->flops == nullptr ? 0.0 : node.op->flops(graph, node);
+}
+
 std::vector<ValueId> persistent_roots(const Graph& graph) {
   std::vector<ValueId> roots(graph.values.size());
   for (uint32_t i = 0; i < roots.size(); ++i) {

@@ -58,6 +58,9 @@ std::vector<int32_t> producer_of(const Graph& graph);
 /// start of a chain of in-place updates that ends in v; invalid for inputs and plain activations.
 std::vector<ValueId> persistent_roots(const Graph& graph);
 
+/// Multiply-adds x 2 of a node, 0 where its op does not count them.
+double flops_of(const Graph& graph, const Node& node);
+
 /// One line per node: the printed plan that refactors must not change.
 std::string to_string(const Graph& graph);
 

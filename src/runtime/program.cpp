@@ -16,10 +16,6 @@ namespace {
 constexpr double kSegmentFlops = 1.2e11;
 constexpr uint32_t kProfiledPerBuffer = 2048;
 
-double flops_of(const Graph& graph, const Node& node) {
-  return node.op->flops == nullptr ? 0.0 : node.op->flops(graph, node);
-}
-
 }  // namespace
 
 Program::Program(Storage& storage, vk::PipelineCache& pipelines, Graph graph, ArenaPlan plan,

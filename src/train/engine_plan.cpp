@@ -10,6 +10,7 @@
 #include "ops/loss/linear_cross_entropy.h"
 #include "ops/optim/adamw.h"
 #include "ops/optim/step_params.h"
+#include "train/recompute_plan.h"
 
 namespace lemnos {
 namespace {
@@ -38,18 +39,21 @@ ForwardPass forward(Builder& builder, const EngineSetup& setup, const BuildOptio
   return {hidden, head_weight(m, setup.model)};
 }
 
-void add_training(Builder& builder, const EngineSetup& setup, const ForwardPass& pass, int64_t tokens) {
+/// Returns how many nodes come before the backward pass.
+size_t add_training(Builder& builder, const EngineSetup& setup, const ForwardPass& pass, int64_t tokens) {
   const ValueId targets = builder.input_once("targets", {tokens}, DType::i32);
   const ValueId step = builder.input_once("step_f32", {kStepFloats}, DType::f32);
   Autodiff autodiff(builder);
   builder.scope = "loss";
   linear_cross_entropy(builder, pass.hidden, pass.head, {}, targets, step, &autodiff);
+  const size_t forward_nodes = builder.graph().nodes.size();
   autodiff.run();
   builder.scope.clear();
   adamw_step(builder, parameters_with_gradients(builder.graph()), [&setup](const Value& value) {
     return setup.decay_all || decays_by_default(value.name);
   });
   zero_gradients(builder);
+  return forward_nodes;
 }
 
 PlannedGraph training_graph(const EngineSetup& setup, const Bucket& bucket, const LinearHook* hook, SplitGemm split) {
@@ -59,7 +63,7 @@ PlannedGraph training_graph(const EngineSetup& setup, const Bucket& bucket, cons
   const BuildOptions options = build_options(setup, bucket, hook);
   const ForwardPass pass = forward(builder, setup, options);
   if (setup.train) {
-    add_training(builder, setup, pass, options.tokens);
+    planned.forward_nodes = add_training(builder, setup, pass, options.tokens);
   } else {
     const ValueId targets = builder.input_once("targets", {options.tokens}, DType::i32);
     linear_cross_entropy(builder, pass.hidden, pass.head, {}, targets, {}, nullptr);
@@ -79,16 +83,18 @@ PlannedGraph logits_graph(const EngineSetup& setup, const Bucket& bucket, const 
   return planned;
 }
 
-void plan_memory(EnginePlan& plan, const PlanOptions& options) {
+void plan_memory(EnginePlan& plan, const EngineSetup& setup, const PlanOptions& options) {
   std::vector<const Graph*> graphs;
   std::vector<const ArenaPlan*> arenas;
   for (auto* list : {&plan.training, &plan.logits})
-    for (PlannedGraph& planned : *list) {
-      planned.arena = plan_arena(planned.graph, options);
-      graphs.push_back(&planned.graph);
-      arenas.push_back(&planned.arena);
-    }
+    for (PlannedGraph& planned : *list) graphs.push_back(&planned.graph);
   plan.storage = plan_storage(graphs, options);
+  for (PlannedGraph& planned : plan.logits) {
+    planned.arena = plan_arena(planned.graph, options);
+    arenas.push_back(&planned.arena);
+  }
+  plan_with_recompute(plan, setup, options);
+  for (PlannedGraph& planned : plan.training) arenas.push_back(&planned.arena);
   plan.arena = merge_arenas(arenas);
 }
 
@@ -124,6 +130,13 @@ int64_t EnginePlan::peak_bytes() const {
   return total;
 }
 
+Recomputed EnginePlan::recomputed() const {
+  const auto most = std::max_element(training.begin(), training.end(), [](const PlannedGraph& a, const PlannedGraph& b) {
+    return a.recomputed.steps < b.recomputed.steps;
+  });
+  return most == training.end() ? Recomputed() : most->recomputed;
+}
+
 EnginePlan plan_engine(const EngineSetup& setup, const DeviceProfile& device) {
   LEMNOS_CHECK(!setup.buckets.empty());
   EnginePlan plan;
@@ -139,7 +152,7 @@ EnginePlan plan_engine(const EngineSetup& setup, const DeviceProfile& device) {
     if (!setup.want_logits) continue;
     plan.logits.push_back(logits_graph(setup, bucket, without_dropout.get(), split));
   }
-  plan_memory(plan, {.max_block_bytes = device.max_allocation_bytes});
+  plan_memory(plan, setup, {.max_block_bytes = device.max_allocation_bytes});
   count_parameters(plan);
   return plan;
 }

@@ -22,6 +22,10 @@ struct Bucket {
   auto operator<=>(const Bucket&) const = default;
 };
 
+/// Activations that the backward pass makes again instead of keeping them (Transformers'
+/// gradient_checkpointing). No bit of what is learned depends on it.
+enum class Checkpointing : uint8_t { never, when_needed, every_layer };
+
 /// What is trained, on what shapes: everything a plan depends on besides the device.
 struct EngineSetup {
   ModelConfig model;
@@ -32,15 +36,27 @@ struct EngineSetup {
   /// Weight decay on every trainable tensor; false: as Transformers' Trainer, not on biases and norms.
   bool decay_all = false;
   GemmChoice gemm = GemmChoice::automatic;
+  Checkpointing checkpointing = Checkpointing::never;
+  int64_t memory_limit = 0; // bytes in all that `when_needed` should fit into; 0: nothing is needed
   bool train = true;        // false: forward graphs only
   bool want_loss = true;    // forward graphs: the loss of a batch
   bool want_logits = false; // also a forward program per bucket that keeps the logits [N, V]
+};
+
+/// What a graph makes again.
+struct Recomputed {
+  int64_t layers = 0;                  // whole ones
+  std::map<std::string, int64_t> ops;  // in the other layers: nodes by op
+  double share = 0;                    // of the micro-batch's multiply-adds
+  int64_t steps = 0;                   // taken of those there are (see graph/passes/recompute.h)
 };
 
 /// A graph of one bucket with its arena.
 struct PlannedGraph {
   Bucket bucket;
   Graph graph;
+  size_t forward_nodes = 0;  // how many nodes come before the backward pass
+  Recomputed recomputed;
   ArenaPlan arena;
   ValueId logits;  // valid in logits graphs
 };
@@ -59,6 +75,8 @@ struct EnginePlan {
   /// activations, inputs.
   std::map<std::string, int64_t> bytes_by_kind() const;
   int64_t peak_bytes() const;
+  /// Of the bucket that makes most again.
+  Recomputed recomputed() const;
 };
 
 EnginePlan plan_engine(const EngineSetup& setup, const DeviceProfile& device);

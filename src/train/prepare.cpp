@@ -7,6 +7,7 @@
 #include "io/folder_kind.h"
 #include "models/model_builder.h"
 #include "train/claim.h"
+#include "train/memory_limit.h"
 #include "train/proof_gate.h"
 #include "train/session.h"
 #include "train/weights.h"
@@ -135,6 +136,7 @@ Prepared prepare(TrainConfig config, Purpose purpose, ProofRecords records) {
   }
   p.setup.gemm = p.config.gemm;
   p.setup.model = p.identity.model;
+  p.setup.checkpointing = checkpointing_of(p.config);
   check_proof(p, purpose, records);
   const bool tokenizer_only = p.config.init_from_config && p.config.model_name_or_path;
   if (tokenizer_only || std::filesystem::exists(p.identity.model_folder / "tokenizer.json"))
@@ -150,7 +152,7 @@ Prepared prepare(TrainConfig config, Purpose purpose, ProofRecords records) {
 
 Json learning_settings(const Prepared& p) {
   static constexpr const char* kNotLearned[] = {"output_dir", "resume_from_checkpoint", "logging_steps", "save_strategy",
-                                                "save_steps", "save_total_limit", "device", "use_cpu", "memory_limit",
+                                                "save_steps", "save_total_limit", "device", "use_cpu", "memory_limit", "gradient_checkpointing",
                                                 "allow_unqualified"};
   // What was read counts, not the path it was read from.
   static constexpr const char* kRead[] = {"model_name_or_path", "init_from_config", "dataset_name"};

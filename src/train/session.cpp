@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "train/loop.h"
 #include "train/memory_limit.h"
+#include "train/recompute_plan.h"
 #include "train/run_folder.h"
 #include "train/training_checkpoint.h"
 #include "train/weights.h"
@@ -25,6 +26,12 @@ void check_memory(const EnginePlan& plan, const TrainConfig& config, const Devic
     fail(ErrorKind::out_of_memory, "{} (`lemnos plan` shows where the memory goes)", *why);
 }
 
+EnginePlan plan_run(const Prepared& p, const DeviceProfile& device) {
+  EngineSetup setup = p.setup;
+  setup.memory_limit = memory_limit_of(p.config, device);
+  return plan_engine(setup, device);
+}
+
 void fill_weights(Engine& engine, const Prepared& p) {
   const auto seed = static_cast<uint64_t>(p.config.seed);
   if (p.weights)
@@ -32,6 +39,12 @@ void fill_weights(Engine& engine, const Prepared& p) {
   else
     initialise_weights(engine.storage(), engine.graph(), p.identity.model, seed);
   if (p.identity.adapter) initialise_adapter(engine.storage(), engine.graph(), seed);
+}
+
+Json to_json(const Recomputed& recomputed) {
+  Json ops = Json::object();
+  for (const auto& [op, count] : recomputed.ops) ops.set(op, count);
+  return Json::Object{{"layers", recomputed.layers}, {"ops", ops}, {"more_flops", recomputed.share}};
 }
 
 void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
@@ -44,6 +57,7 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
   applied.set("trainable_parameters", plan.trainable_parameters);
   applied.set("base_parameters", plan.base_parameters);
   applied.set("peak_bytes", plan.peak_bytes());
+  applied.set("recompute", to_json(plan.recomputed()));
   applied.set("device", device.info().name);
   applied.set("driver", device.info().driver);
   applied.set("kernels", device.cpu_path() ? "cpu" : "gpu");
@@ -65,6 +79,8 @@ void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& devic
   log_info("training {} of {} parameters{}, {}, {} of device memory", plan.trainable_parameters,
            plan.base_parameters, p.setup.lora ? format(" (LoRA r={} on {})", p.setup.lora->r, counted(std::ssize(plan.targets), "module")) : std::string(),
            counted(p.total_steps, "step"), byte_text(plan.peak_bytes()));
+  if (const std::string again = to_string(plan.recomputed()); !again.empty())
+    log_info("made again in the backward pass, to save memory: {}", again);
 }
 
 }  // namespace
@@ -83,7 +99,7 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   }
   const std::unique_ptr<vk::Device> device = vk::Device::open(device_selector(prepared.config));
   const DeviceProfile profile = profile_of(*device);
-  EnginePlan plan = plan_engine(prepared.setup, profile);
+  EnginePlan plan = plan_run(prepared, profile);
   check_memory(plan, prepared.config, profile);
   log_plan(prepared, plan, *device);
   check_kernels(plan, *device);
@@ -111,7 +127,7 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
 
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device) {
   const Prepared prepared = prepare(std::move(config), Purpose::plan);
-  return {plan_engine(prepared.setup, device), prepared.total_steps, prepared.setup.buckets,
+  return {plan_run(prepared, device), prepared.total_steps, prepared.setup.buckets,
           prepared.setup.lora ? prepared.setup.lora->r : 0};
 }
 
@@ -133,7 +149,8 @@ Json to_json(const PlanReport& report) {
   out.set("targets", std::move(targets));
   out.set("buckets", std::move(buckets));
   out.set("steps", report.total_steps);
-  out.set("recompute_layers", 0);
+  out.set("recompute_layers", report.plan.recomputed().layers);
+  out.set("recompute", to_json(report.plan.recomputed()));
   return out;
 }
 

@@ -107,6 +107,7 @@ struct TrainConfig {
   bool use_cpu = false;
   std::optional<ByteSize> memory_limit;
   GemmChoice gemm = GemmChoice::automatic;
+  std::optional<bool> gradient_checkpointing;  ///< nothing: as much as memory asks for
   bool allow_unqualified = false;
 
   /// By key; an option that is not here has its default.

@@ -126,6 +126,10 @@ constexpr Option kApplied[] = {
     option(kDevice, "gemm", &C::gemm,
            "Kernels of matrix products: `fma`; `split`, matrix units with FP32's accuracy (docs/numerics.md); `auto`: `split` "
            "for large weights where `lemnos devices` lists it, else `fma`"),
+    option(kDevice, "gradient_checkpointing", &C::gradient_checkpointing,
+           "Activations are made again in the backward pass instead of being kept: true: those of every layer; "
+           "false: none; null and `auto`: none when the plan fits into memory, else the cheapest that make it fit. "
+           "Losses and weights have the same bits either way"),
 
     option(kProof, "allow_unqualified", &C::allow_unqualified,
            "Train although the model's features are not all proven equal to Transformers' at this stage "

@@ -28,10 +28,6 @@ constexpr std::string_view kStays = "results stay in `output_dir`";
 constexpr std::string_view kOneDevice = "one process trains on one device";
 constexpr std::string_view kQuantisedOnly = "used with `load_in_4bit` only";
 
-constexpr std::string_view kKept =
-    "activations are kept, in memory that is planned to the byte before the run; the result would "
-    "be the same";
-
 constexpr Option kNoted[] = {
     noted(kPrecisionAndKernels, "bf16", kFp32),
     noted(kPrecisionAndKernels, "fp16", kFp32),
@@ -45,8 +41,8 @@ constexpr Option kNoted[] = {
     noted(kPrecisionAndKernels, "torch_compile", kCompiled),
     noted(kPrecisionAndKernels, "torch_compile_backend", kCompiled),
     noted(kPrecisionAndKernels, "torch_compile_mode", kCompiled),
-    noted(kPrecisionAndKernels, "gradient_checkpointing", kKept),
-    noted(kPrecisionAndKernels, "gradient_checkpointing_kwargs", kKept),
+    noted(kPrecisionAndKernels, "gradient_checkpointing_kwargs",
+          "there is one way to make activations again, and dropout's masks are always the same"),
     noted(kPrecisionAndKernels, "activation_offloading",
           "activations stay on the device; the memory plan says what they take"),
     noted(kPrecisionAndKernels, "torch_empty_cache_steps",

@@ -227,11 +227,11 @@ void check_range(const Option& option, const Setting& setting, const T& value) {
            option.range.text());
 }
 
-/// Null, and "auto" where only a number could stand.
+/// Null, and "auto" where only a number, or true or false could stand.
 template <typename T>
 bool means_default(const RawValue& value) {
   return value.kind == RawValue::Kind::null ||
-         (std::is_same_v<T, int64_t> && value.kind == RawValue::Kind::scalar &&
+         ((std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) && value.kind == RawValue::Kind::scalar &&
           value.text == "auto");
 }
 

@@ -43,6 +43,32 @@ TEST(Report, APlanThatDoesNotFitIsPrintedAndSaysSo) {
   EXPECT_EQ(lemnos(toy, train_command(recipe, toy / "run", {"--memory-limit", "10KB"})).code, 7);
 }
 
+TEST(Report, APlanSaysWhatIsMadeAgain) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy);
+  const auto plan = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"plan", "-c", recipe, "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = lemnos(toy, words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return Json::parse(outcome.out, "stdout");
+  };
+  const Json kept = plan({}), layers = plan({"--gradient-checkpointing"});
+  const int64_t peak = kept.at("peak_bytes").as_integer();
+  EXPECT_EQ(kept.at("recompute_layers").as_integer(), 0);
+  EXPECT_EQ(layers.at("recompute_layers").as_integer(), 2);
+  EXPECT_LT(layers.at("peak_bytes").as_integer(), peak);
+  const std::string limit = std::to_string(peak - 1) + "B";
+  const Json fitted = plan({"--memory-limit", limit});
+  EXPECT_LT(fitted.at("peak_bytes").as_integer(), peak);
+  EXPECT_EQ(fitted.at("recompute_layers").as_integer(), 0);
+  EXPECT_FALSE(fitted.at("recompute").at("ops").as_object().empty());
+  const Outcome human = lemnos(toy, {"plan", "-c", recipe, "--gradient-checkpointing", "true"});
+  EXPECT_NE(human.out.find("made again           2 whole layers ("), std::string::npos) << human.out;
+  expect(lemnos(toy, {"plan", "-c", recipe, "--memory-limit", limit, "--gradient-checkpointing", "false"}), 7,
+         {"leave gradient_checkpointing to auto"});
+}
+
 TEST(Report, ErrorsAreDocumentsWithJson) {
   const ToyFolder toy;
   expect_error_document(lemnos(toy, {"--json"}), "usage", 2, "no command is given");

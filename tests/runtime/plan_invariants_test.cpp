@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/toy_engine.h"
+#include "support/toy_steps.h"
 
 namespace lemnos::test {
 namespace {
@@ -30,22 +30,6 @@ EnginePlan without_sharing(EnginePlan plan, const DeviceProfile& device) {
   return plan;
 }
 
-/// Rows of different lengths, padded to `length`; other tokens for each `number`.
-data::Batch toy_batch(int64_t rows, int64_t length, int32_t number) {
-  data::Batch batch{.rows = rows, .length = length};
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t t = 0; t < length; ++t) {
-      const bool padding = t >= length - row;
-      const auto id = static_cast<int32_t>((number * 7 + row * 5 + t * t * 3) % 40);
-      batch.input_ids.push_back(padding ? 0 : id);
-      batch.labels.push_back(padding || t % 4 == 3 ? data::kIgnoredLabel : id);
-      batch.positions.push_back(padding ? 0 : static_cast<int32_t>(t));
-      batch.segments.push_back(padding ? 1 : 0);
-    }
-  for (const int32_t target : data::targets_of(batch)) batch.supervised += target >= 0 ? 1 : 0;
-  return batch;
-}
-
 data::Batch one_row(const data::Batch& batch, int64_t row) {
   data::Batch one{.rows = 1, .length = batch.length};
   for (auto member : {&data::Batch::input_ids, &data::Batch::labels, &data::Batch::positions, &data::Batch::segments}) {
@@ -55,67 +39,25 @@ data::Batch one_row(const data::Batch& batch, int64_t row) {
   return one;
 }
 
-using Bytes = std::vector<std::byte>;
-/// Every parameter and state, loss sum and gradient norm among them.
-using Snapshot = std::map<std::string, Bytes>;
-
 class PlanInvariants : public DeviceTest {
  protected:
   DeviceProfile profile() { return profile_of(device()); }
-
-  /// An accumulation window of the batches and the optimizer's step `number`.
-  static void step(Engine& engine, const std::vector<data::Batch>& batches, int64_t number) {
-    StepParams params;
-    params.set_optimizer({}, 1e-2, number, /*max_norm=*/0.5);
-    params.set_seed(42);
-    int64_t supervised = 0;
-    for (const data::Batch& batch : batches) supervised += batch.supervised;
-    params.set_loss_scale(supervised);
-    engine.begin_window();
-    int32_t micro = 0;
-    for (const data::Batch& batch : batches) {
-      params.set_micro(micro++);
-      engine.micro(batch, params);
-    }
-    engine.update();
-  }
 
   /// Both buckets in one window.
   static std::vector<data::Batch> window(int32_t number) {
     return {toy_batch(kRows, kShort, number), toy_batch(kRows, kLong, number + 1)};
   }
 
-  static Snapshot snapshot(Engine& engine) {
-    Snapshot found;
-    for (const auto& [name, place] : engine.storage().plan().places) found[name] = engine.storage().read(name);
-    return found;
-  }
-
-  static void restore(Engine& engine, const Snapshot& from) {
-    for (const auto& [name, bytes] : from) engine.storage().write(name, bytes);
-  }
-
   static Snapshot after_step(Engine& engine, int32_t number) {
-    step(engine, window(3 * number), number);
+    toy_step(engine, window(3 * number), number);
     return snapshot(engine);
   }
 };
-
-void expect_same(const Snapshot& a, const Snapshot& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (const auto& [name, bytes] : a) EXPECT_TRUE(bytes == b.at(name)) << name;
-}
 
 /// Host memory that devices without mapped memory also need; no part of the plan.
 uint64_t staged_bytes(Engine& engine) {
   const vk::Buffer* staging = engine.storage().input_staging();
   return staging == nullptr ? 0 : staging->size();
-}
-
-/// Trained tensors differ from the start, so that equal bits say something.
-void expect_trained(const Snapshot& before, const Snapshot& after, const Graph& graph) {
-  for (const ValueId id : graph.of_kind(ValueKind::parameter))
-    EXPECT_EQ(graph[id].trainable, before.at(graph[id].name) != after.at(graph[id].name)) << graph[id].name;
 }
 
 TEST_F(PlanInvariants, NeitherSharedMemoryNorAnotherRunNorAnotherRecordingChangesABit) {
@@ -171,8 +113,8 @@ TEST_F(PlanInvariants, OneMicroBatchIsTwoHalvesAccumulated) {
     const data::Batch batch = toy_batch(kRows, kLong, 1);
     data::Batch first = one_row(batch, 0), second = one_row(batch, 1);
     first.supervised = batch.supervised;  // only their sum counts
-    step(*together, {batch}, 1);
-    step(*apart, {first, second}, 1);
+    toy_step(*together, {batch}, 1);
+    toy_step(*apart, {first, second}, 1);
     EXPECT_NEAR(together->result().loss_sum, apart->result().loss_sum, 1e-5);
     int compared = 0;
     for (const auto& [name, place] : together->storage().plan().places) {

@@ -94,6 +94,23 @@ TEST(Session, LoraWithDropoutResumesBitForBit) {
   EXPECT_EQ(read_adapter_config(toy / "whole/adapter_config.json").lora.r, 4);
 }
 
+TEST(Session, ResumesWithActivationsMadeAgain) {
+  const ToyFolder toy;
+  const TrainConfig whole = toy.lora("whole");
+  run(whole);
+  TrainConfig parts = whole;
+  parts.output_dir = (toy / "parts").string();
+  parts.gradient_checkpointing = true;
+  EXPECT_TRUE(run(parts, 2).interrupted);
+  EXPECT_EQ(Json::parse(bytes(toy / "parts/applied.json"), "applied").at("recompute").at("layers").as_integer(), 2);
+  parts.gradient_checkpointing = false;
+  EXPECT_TRUE(run(resuming(parts), 2).interrupted);
+  parts.gradient_checkpointing.reset();
+  run(resuming(parts));
+  EXPECT_EQ(Json::parse(bytes(toy / "parts/applied.json"), "applied").at("recompute").at("layers").as_integer(), 0);
+  expect_same_checkpoint(toy / "whole/checkpoint-6", toy / "parts/checkpoint-6", "adapter_model.safetensors");
+}
+
 std::vector<std::string> checkpoints_of(const fs::path& run_folder) {
   std::vector<std::string> names;
   for (const auto& [step, folder] : complete_checkpoints(run_folder)) names.push_back(folder.filename());

@@ -82,6 +82,19 @@ TEST(TrainConfig, FlagsWinOverTheFile) {
   EXPECT_EQ(config.given.at("device").source, SettingSource::implied);
 }
 
+TEST(TrainConfig, GradientCheckpointingIsTrueFalseOrLeftToThePlan) {
+  const auto value = [](const char* text) { return parse(std::string("gradient_checkpointing: ") + text).gradient_checkpointing; };
+  EXPECT_EQ(value("true"), true);
+  EXPECT_EQ(value("no"), false);
+  EXPECT_EQ(value("auto"), std::nullopt);
+  EXPECT_EQ(value("null"), std::nullopt);
+  EXPECT_EQ(parse("").gradient_checkpointing, std::nullopt);
+  EXPECT_EQ(parse("gradient_checkpointing: true", {{"gradient_checkpointing", {"auto"}}}).gradient_checkpointing, std::nullopt);
+  EXPECT_EQ(parse("", {{"gradient_checkpointing", {}}}).gradient_checkpointing, true);
+  expect_usage("gradient_checkpointing: 2", "expected true or false or null");
+  expect_usage("use_peft: auto", "expected true or false");
+}
+
 TEST(TrainConfig, WrongValuesSayWhereAndWhatIsExpected) {
   expect_usage("seed: 1\nlearning_rate: fast\n",
                "run.yaml:2: learning_rate is \"fast\", expected a number");
