@@ -23,7 +23,7 @@ namespace {
 
 struct Options {
   std::string device;
-  bool gpu_path = false;
+  bool gpu_path = false, split = false;
   int64_t tokens = 512, sequences = 1, heads = 9, kv_heads = 3, depth = 64, window = 0;
   double seconds = 2;
   int64_t rows() const { return tokens * sequences; }
@@ -36,6 +36,7 @@ struct Best {
 Graph build_graph(const Options& o, bool backward) {
   Graph graph;
   Builder b(graph);
+  b.split_gemm = o.split ? SplitGemm::always : SplitGemm::never;
   const ValueId q = b.state("q", {o.rows(), o.heads, o.depth});
   const ValueId k = b.state("k", {o.rows(), o.kv_heads, o.depth});
   const ValueId v = b.state("v", {o.rows(), o.kv_heads, o.depth});
@@ -112,7 +113,7 @@ int run(const Options& o) {
   const double forward_work = 2 * gflop(o), backward_work = 5 * gflop(o);
   Json result = Json::object();
   result.set("device", device->info().name);
-  result.set("path", device->cpu_path() && !o.gpu_path ? "cpu" : "gpu");
+  result.set("path", o.split ? "split" : device->cpu_path() && !o.gpu_path ? "cpu" : "gpu");
   for (const auto& [name, value] : {std::pair{"tokens", o.tokens}, {"sequences", o.sequences},
                                     {"heads", o.heads}, {"kv_heads", o.kv_heads},
                                     {"depth", o.depth}, {"window", o.window}})
@@ -136,6 +137,7 @@ int main(int argc, char** argv) {
   lemnos::Options o;
   app.add_option("--device", o.device, "as for lemnos");
   app.add_flag("--gpu-path", o.gpu_path, "the kernels for GPUs, also on a CPU device");
+  app.add_flag("--split", o.split, "the kernels on matrix units");
   app.add_option("--tokens", o.tokens, "of each sequence");
   app.add_option("--sequences", o.sequences, "beside each other");
   app.add_option("--heads", o.heads, "of q");

@@ -1,13 +1,3 @@
-# Compiles every src/**/*.comp to SPIR-V and embeds it (an assembler file of .incbin lines).
-#
-# Not optimised here: -O unrolls [[unroll]] loops and leaves `precise` (NoContraction) off the copies,
-# after which drivers may simplify a compensated sum's error to zero. Drivers unroll by themselves.
-#
-# A shader is built once as `<stem>`, or once per line of the form
-#   //! variant <suffix> <glslc flags...>
-# as `<stem>.<suffix>`. A shader with a line
-#   //! requires <GLSL extension>
-# is left out, and the program lacks what it is for, where the shader compiler does not know the extension.
 function(lemnos_glslc_knows out extension)
   set(probe ${CMAKE_BINARY_DIR}/generated/probe/${extension}.comp)
   file(CONFIGURE OUTPUT ${probe} CONTENT "#version 460\n#extension ${extension} : require\nvoid main() {}\n" @ONLY)
@@ -20,6 +10,16 @@ function(lemnos_glslc_knows out extension)
   endif()
 endfunction()
 
+# Compiles every src/**/*.comp to SPIR-V and embeds it (an assembler file of .incbin lines).
+#
+# Not optimised here: -O unrolls [[unroll]] loops and leaves `precise` (NoContraction) off the copies,
+# after which drivers may simplify a compensated sum's error to zero. Drivers unroll by themselves.
+#
+# A shader is built once as `<stem>`, or once per line of the form
+#   //! variant <suffix> <glslc flags...>
+# as `<stem>.<suffix>`. A shader with a line
+#   //! requires <GLSL extension> [variant...]
+# is left out, or those variants of it are, where the shader compiler does not know the extension.
 function(lemnos_embed_shaders out)
   file(GLOB_RECURSE shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*.comp)
   set(dir ${CMAKE_BINARY_DIR}/generated/spv)
@@ -32,13 +32,12 @@ function(lemnos_embed_shaders out)
     get_filename_component(stem ${shader} NAME_WE)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shader})
     file(STRINGS ${shader} requires REGEX "^//! requires ")
+    string(REGEX REPLACE "^//! requires +" "" requiring "${requires}")
+    separate_arguments(requiring)
+    list(POP_FRONT requiring extension)
+    set(known TRUE)
     if(requires)
-      string(REGEX REPLACE "^//! requires +" "" extension "${requires}")
       lemnos_glslc_knows(known ${extension})
-      if(NOT known)
-        message(STATUS "left out: ${stem}")
-        continue()
-      endif()
     endif()
     file(STRINGS ${shader} variants REGEX "^//! variant ")
     if(NOT variants)
@@ -48,6 +47,10 @@ function(lemnos_embed_shaders out)
       string(REGEX REPLACE "^//! variant +" "" line "${line}")
       separate_arguments(words UNIX_COMMAND "${line}")
       list(POP_FRONT words suffix)
+      if(NOT known AND (NOT requiring OR suffix IN_LIST requiring))
+        message(STATUS "left out: ${stem}.${suffix}")
+        continue()
+      endif()
       set(name ${stem})
       if(NOT suffix STREQUAL "-")
         set(name ${stem}.${suffix})

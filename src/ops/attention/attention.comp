@@ -1,6 +1,8 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
+//! variant split -DSPLIT=1
+//! requires GL_KHR_cooperative_matrix split
 // o[q] = sum over k of p[q][k] v[k], p = softmax over the visible k of scale * (q . k): a key is
 // visible when it is in the query's segment and q - window < k <= q.
 // Saves stats[q] = {maximum of the scaled scores, 1 / sum of their exponentials} for backward.

@@ -49,11 +49,11 @@ std::vector<ValueId> grad(GradContext& c) {
 
 std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const Shape &q = c.shape_in(kQ), &k = c.shape_in(kK), &v = c.shape_in(kV);
-  const TileShape shape = tile_shape({q[2], v[2], 1, 1}, c.device);
+  const TileShape shape = kernel_tile({q[2], v[2], 1, 1}, c);
   check_cpu_loops(shape, q[0]);
   AttentionParams params = attention_params(c, q, k);
   const int64_t groups = c.shape_in(kTiles)[0] * (kAttentionTile / shape.rows);
-  return {kernel(path_name("attention", c.device), params,
+  return {kernel(kernel_name("attention", c), params,
                  {c.in(kQ), c.in(kK), c.in(kV), c.out(0), c.out(1), c.in(kTiles)},
                  group_grid(groups, q[1]), shape.constants)};
 }
@@ -78,7 +78,8 @@ namespace ops {
 
 ValueId attention(Builder& b, ValueId q, ValueId k, ValueId v, ValueId tiles, double scale,
                   int64_t window) {
-  return b.emit1(kAttentionOp, {q, k, v, tiles}, {{"scale", scale}, {"window", window}});
+  const bool split = on_matrix_units(b, b.shape(q)[2], b.shape(v)[2]);
+  return b.emit1(kAttentionOp, {q, k, v, tiles}, {{"scale", scale}, {"window", window}, {"split", split}});
 }
 
 }  // namespace ops

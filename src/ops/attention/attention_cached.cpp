@@ -70,7 +70,7 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   constexpr uint32_t kCached = 1;
   shape.constants.push_back(kCached);
   calls.push_back(kernel(
-      path_name("attention", c.device), attention_params(c, q, k),
+      format("attention.{}", c.device.cpu_path ? "cpu" : "gpu"), attention_params(c, q, k),
       {c.in(kQ), c.out(kKOut), c.out(kVOut), c.out(kO), c.out(kStats), c.in(kLength)},
       group_grid((q[0] + shape.rows - 1) / shape.rows, q[1]), shape.constants));
   return calls;

@@ -96,7 +96,7 @@ std::vector<KernelCall> key_by_head(const DispatchContext& c, const TileShape& s
   params.split_rows = static_cast<uint32_t>(c.shape_in(kK)[0]);
   std::array<uint32_t, 3> groups = group_grid(c.shape_in(kTiles)[0] * (kAttentionTile / shape.rows), c.shape_in(kK)[1]);
   groups[2] = static_cast<uint32_t>(group);
-  std::vector<KernelCall> calls{kernel(path_name("attention_grad_key", c.device), params,
+  std::vector<KernelCall> calls{kernel(kernel_name("attention_grad_key", c), params,
                                        buffers_of(c, c.out(kPartialK), c.out(kPartialV)), groups, shape.constants),
                                 sum_heads(c, kPartialK, kGradK, group), sum_heads(c, kPartialV, kGradV, group)};
   calls.back().independent = true;
@@ -111,7 +111,7 @@ std::vector<KernelCall> key_by_group(const DispatchContext& c, const TileShape& 
   for (int64_t first = 0; first < group; first += heads) {
     params.first_head = static_cast<uint32_t>(first);
     params.end_head = static_cast<uint32_t>(std::min(first + heads, group));
-    calls.push_back(kernel(path_name("attention_grad_key", c.device), params,
+    calls.push_back(kernel(kernel_name("attention_grad_key", c), params,
                            buffers_of(c, c.out(kGradK), c.out(kGradV)),
                            group_grid(c.shape_in(kTiles)[0] * (kAttentionTile / shape.rows), c.shape_in(kK)[1]),
                            shape.constants));
@@ -122,13 +122,13 @@ std::vector<KernelCall> key_by_group(const DispatchContext& c, const TileShape& 
 std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const Shape &q = c.shape_in(kQ), &k = c.shape_in(kK), &v = c.shape_in(kV);
   const int64_t group = q[1] / k[1];
-  const TileShape by_query = tile_shape({q[2], v[2], 2, 1}, c.device);
+  const TileShape by_query = kernel_tile({q[2], v[2], 2, 1}, c);
   check_cpu_loops(by_query, q[0]);
-  std::vector<KernelCall> calls{kernel(path_name("attention_grad_query", c.device), make_params(c),
+  std::vector<KernelCall> calls{kernel(kernel_name("attention_grad_query", c), make_params(c),
                                        buffers_of(c, c.out(kGradK), c.out(kGradV)),
                                        group_grid(c.shape_in(kTiles)[0] * (kAttentionTile / by_query.rows), q[1]),
                                        by_query.constants)};
-  const TileShape by_key = tile_shape({q[2], v[2], 2, 2}, c.device);
+  const TileShape by_key = kernel_tile({q[2], v[2], 2, 2}, c);
   const bool split = !c.device.cpu_path && group > 1;
   for (KernelCall& call : split ? key_by_head(c, by_key, group) : key_by_group(c, by_key, group))
     calls.push_back(std::move(call));
@@ -155,8 +155,9 @@ namespace ops {
 
 AttentionGrads attention_grad(Builder& b, const AttentionInputs& in, const AttentionOutputs& out,
                               ValueId grad_o, double scale, int64_t window) {
+  const bool split = on_matrix_units(b, b.shape(in.q)[2], b.shape(in.v)[2]);
   const auto grads = b.emit(kAttentionGradOp, {in.q, in.k, in.v, in.tiles, out.o, out.stats, grad_o},
-                            {{"scale", scale}, {"window", window}});
+                            {{"scale", scale}, {"window", window}, {"split", split}});
   return {grads[kGradQ], grads[kGradK], grads[kGradV]};
 }
 

@@ -1,6 +1,8 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
+//! variant split -DSPLIT=1
+//! requires GL_KHR_cooperative_matrix split
 // grad_v[k] = sum over the group's heads and the queries that see k of p grad_o[q]
 // grad_k[k] = scale * sum over the same of p (grad_o[q] . v[k] - delta[q]) q[q]
 // p as in attention_grad_query.comp.

@@ -1,6 +1,8 @@
 #version 460
 //! variant cpu -DCPU_PATH=1
 //! variant gpu
+//! variant split -DSPLIT=1
+//! requires GL_KHR_cooperative_matrix split
 // delta[q] = grad_o[q] . o[q]
 // grad_q[q] = scale * sum over visible k of p (grad_o[q] . v[k] - delta[q]) k[k], with
 // p = exp(scale * (q . k) - maximum) / sum from the saved stats: the forward's bits.

@@ -48,8 +48,17 @@ AttentionParams attention_params(const DispatchContext& c, const Shape& q, const
   return params;
 }
 
-std::string path_name(const char* stem, const DeviceProfile& device) {
-  return std::string(stem) + (device.cpu_path ? ".cpu" : ".gpu");
+bool on_matrix_units(const Builder& b, int64_t depth, int64_t depth_v) {
+  constexpr int64_t kWholeTile = 64;
+  return b.split_gemm == SplitGemm::always || (b.split_gemm == SplitGemm::large && std::min(depth, depth_v) >= kWholeTile);
+}
+
+std::string kernel_name(const char* stem, const DispatchContext& c) {
+  return std::string(stem) + (c.node.attrs.get_bool("split") ? ".split" : c.device.cpu_path ? ".cpu" : ".gpu");
+}
+
+TileShape kernel_tile(const TileWork& work, const DispatchContext& c) {
+  return c.node.attrs.get_bool("split") ? split_tile_shape(work) : tile_shape(work, c.device);
 }
 
 std::array<uint32_t, 3> group_grid(int64_t x, int64_t y) {

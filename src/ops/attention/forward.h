@@ -5,6 +5,7 @@
 
 #include "graph/op.h"
 #include "ops/attention/attention.params.h"
+#include "graph/builder.h"
 #include "ops/attention/tile_shape.h"
 
 namespace lemnos {
@@ -23,8 +24,12 @@ uint32_t window_of(const Attrs& attrs);
 /// Everything but the addresses.
 AttentionParams attention_params(const DispatchContext& c, const Shape& q, const Shape& k);
 
-/// "<stem>.cpu" or "<stem>.gpu"
-std::string path_name(const char* stem, const DeviceProfile& device);
+/// Whether heads of these depths run on matrix units (tile_split.glsl), for the attribute `split`.
+bool on_matrix_units(const Builder& b, int64_t depth, int64_t depth_v);
+
+/// Of the kernel that a node uses: "<stem>.cpu", "<stem>.gpu" or "<stem>.split", and its tile.
+std::string kernel_name(const char* stem, const DispatchContext& c);
+TileShape kernel_tile(const TileWork& work, const DispatchContext& c);
 
 /// CHECKs that the device takes that many groups.
 std::array<uint32_t, 3> group_grid(int64_t x, int64_t y);

@@ -1,7 +1,7 @@
 // What the attention kernels share: one workgroup holds a tile of scores, kTileRows rows by
 // kColumns columns. An invocation holds `vec4 s[ROWS]`: rows row_of(0..ROWS-1), columns
 // 4 * lane() .. + 3; and of an output `vec4 o[ROWS][CHUNKS]`: the same rows, elements
-// kChunk * j + 4 * lane() .. + 3. tile_cpu.glsl and tile_gpu.glsl implement, under the same names,
+// kChunk * j + 4 * lane() .. + 3. tile_cpu.glsl, tile_gpu.glsl and tile_split.glsl implement, under the same names,
 //   product_nt   s[r][c] += sum over d of a[r][d] * b[c][d]
 //   accumulate   o[r][d] = o[r][d] * decay[r] + sum over c of s[r][c] * b[c][d]
 // Each of the two is told what the next one reads, to load it meanwhile; `begin` loads for the first.
@@ -59,6 +59,8 @@ void store4(Matrix m, uint start, uint d, uint depth, vec4 x) {
 
 #ifdef CPU_PATH
 #include "ops/attention/tile_cpu.glsl"
+#elif defined(SPLIT)
+#include "ops/attention/tile_split.glsl"
 #else
 #include "ops/attention/tile_gpu.glsl"
 #endif

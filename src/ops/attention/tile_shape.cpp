@@ -52,6 +52,15 @@ TileShape tile_shape(const TileWork& work, const DeviceProfile& device, int64_t 
   return shape;
 }
 
+TileShape split_tile_shape(const TileWork& work) {
+  constexpr int64_t kRows = 4, kUnroll = 1;
+  TileShape shape{.rows = 16 * kRows};
+  const bool wide = work.depth % 4 == 0 && work.depth_v % 4 == 0;
+  for (const int64_t value : {kRows, work.depth, work.depth_v, int64_t{wide}, kUnroll})
+    shape.constants.push_back(static_cast<uint32_t>(value));
+  return shape;
+}
+
 int64_t cpu_column_tiles(int64_t rows) {
   return chunks(std::min(rows, kMaxAttentionSegment), kCpuColumns);
 }

@@ -26,6 +26,8 @@ struct TileShape {
 /// The largest tile whose outputs stay in registers, but no more rows than `rows` needs. Results do
 /// not depend on it.
 TileShape tile_shape(const TileWork& work, const DeviceProfile& device, int64_t rows = 64);
+/// That of the kernels on matrix units (tile_split.glsl).
+TileShape split_tile_shape(const TileWork& work);
 
 /// Column tiles over a whole segment of `rows` rows on the CPU path.
 int64_t cpu_column_tiles(int64_t rows);

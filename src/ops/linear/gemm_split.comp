@@ -16,6 +16,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #include "ops/linear/gemm.glsl"
+#include "ops/linear/split.glsl"
 
 layout(local_size_x_id = 7) in;  // 32 * (BM / WM) * (BN / WN)
 layout(constant_id = 8) const uint BM = 128;
@@ -107,10 +108,6 @@ void fetch(uint k, uint end) {
     next_b[2 * s + h] = fetch_half(true, s, h, k, end);
 }
 
-// The power of two that takes a largest magnitude (its bits) to 2^14 up to 2^15, and its inverse.
-uint exponent_of_scale(uint largest) { return clamp(268 - int(largest >> 23), 1, 253); }
-float scale_of(uint largest) { return uintBitsToFloat(exponent_of_scale(largest) << 23); }
-float inverse_of(uint largest) { return uintBitsToFloat((254 - exponent_of_scale(largest)) << 23); }
 uint largest(bool b, uint i) { return b ? U32(p.largest_b).v[min(i, p.n - 1)] : U32(p.largest_a).v[min(i, p.m - 1)]; }
 
 float scale_of_row(bool b, uint s) {
@@ -133,14 +130,10 @@ void find_scales() {
 vec4 scaled_a(uint s, uint h) { return next_a[2 * s + h] * (along_k(false) ? vec4(row_scale_a[s]) : column_scale_a[h]); }
 vec4 scaled_b(uint s, uint h) { return next_b[2 * s + h] * (along_k(true) ? vec4(row_scale_b[s]) : column_scale_b[h]); }
 
-// The upper 11 bits, rounded; by bits, as drivers fold a conversion to f16 and back.
-vec4 upper(vec4 x) { return uintBitsToFloat(floatBitsToUint(x) + 0x1000u & 0xffffe000u); }
-uvec2 packed(vec4 x) { return uvec2(packHalf2x16(x.xy), packHalf2x16(x.zw)); }
-
 void share_unit(uint hi_slot, uint lo_slot, bool has_lo, vec4 x, vec4 y) {
-  const vec4 hi_x = upper(x), hi_y = upper(y);
-  tiles[hi_slot] = uvec4(packed(hi_x), packed(hi_y));
-  if (has_lo) tiles[lo_slot] = uvec4(packed(x - hi_x), packed(y - hi_y));
+  const Split4 first = split4(x), second = split4(y);
+  tiles[hi_slot] = uvec4(first.hi, second.hi);
+  if (has_lo) tiles[lo_slot] = uvec4(first.lo, second.lo);
 }
 
 uint slot(bool b, uint s) {
