@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "graph/passes/recompute.h"
+#include "models/model_builder.h"
 #include "runtime/profile.h"
 #include "train/weights.h"
 
@@ -58,6 +59,9 @@ TrainTiming time_training(vk::Device& device, const ModelConfig& model, const Tr
   if (work.lora_r > 0)
     setup.lora = LoraConfig{.r = work.lora_r, .lora_alpha = 2.0 * static_cast<double>(work.lora_r)};
   const DeviceProfile profile = profile_of(device);
+  if (work.bf16_base)
+    for (const Value& parameter : outline(model).parameters)
+      if (parameter.type.shape.size() >= 2) setup.dtypes[parameter.name] = DType::bf16;
   setup.checkpointing = work.checkpointing;
   setup.memory_limit = work.memory_limit > 0 ? work.memory_limit : profile.memory_bytes;
   const Clock::time_point begin = Clock::now();

@@ -16,6 +16,7 @@ struct TrainWork {
   int64_t length = 512;
   int64_t lora_r = 16;  // 0: full training
   GemmChoice gemm = GemmChoice::automatic;
+  bool bf16_base = false; // LoRA's frozen matrices as bf16 checkpoints hold them
   int64_t steps = 10;   // timed, after warm-up
   bool profile = false; // device time per kind of op
   Checkpointing checkpointing = Checkpointing::when_needed;

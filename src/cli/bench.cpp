@@ -15,6 +15,8 @@ TrainWork work_of(const Arguments& arguments) {
   work.rows = arguments.integer("--rows", 1, 1, 4096);
   work.length = arguments.integer("--length", 512, 2, 1 << 20);
   work.lora_r = arguments.has("--full") ? 0 : arguments.integer("--lora-r", 16, 1, 65536);
+  work.bf16_base = arguments.has("--bf16-base");
+  if (work.bf16_base && work.lora_r == 0) fail(ErrorKind::usage, "--bf16-base is for LoRA: weights that are trained are f32");
   work.steps = arguments.integer("--steps", 10, 1, 100000);
   work.gemm = gemm_choice(arguments.get("--gemm").value_or("auto"));
   work.profile = arguments.has("--profile");
@@ -89,6 +91,7 @@ const Command kCommand_bench{
                 {"--rows", "rows of a micro-batch (default: 1)"},
                 {"--length", "tokens of a row (default: 512)"},
                 {"--lora-r", "LoRA rank on all linear modules (default: 16)"},
+                {"--bf16-base", "the frozen matrices as a bf16 checkpoint holds them (default: f32)", OptionSpec::Kind::flag},
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
                 {"--steps", "timed steps (default: 10)"},
                 {"--gemm", "kernels of matrix products: auto (default), fma or split"},

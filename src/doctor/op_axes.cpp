@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
     {"linear_grad_bias", "m n, n", "n, _", "n"},
     {"linear_rows", "f+m k, n k, n, f+m :bound, n :bound", "m n, _", "mn", "first=f count=m"},
     {"linear_rows_grad_weight", "k m, f+k n, m n, m :bound, n :bound", "m n, _", "mn", "first=f"},
-    {"largest", "m n", "m, n", ""},
+    {"largest", "m n, m :positive, n :positive", "m, n", ""},
     {"cross_entropy", "m v, f+m :target(v), 16 :step_f32", "m v, m", "m", "first=f"},
     {"cross_entropy_loss", "m v, f+m :target(v)", "m", "m", "first=f"},
     {"add_losses", "2 :loss_sum, m :positive", "2", ""},

@@ -36,8 +36,8 @@ class Builder {
     return emit(op, std::move(inputs), std::move(attrs)).front();
   }
 
-  /// An op of one input and no attributes; when it was asked for before in this section, what it gave then.
-  std::vector<ValueId> emit_once(const OpDef& op, ValueId input);
+  /// An op without attributes; when it was asked for before in this section, what it gave then.
+  std::vector<ValueId> emit_once(const OpDef& op, const std::vector<ValueId>& inputs);
 
   Section section = Section::micro;
   SplitGemm split_gemm = SplitGemm::never;
@@ -45,7 +45,7 @@ class Builder {
 
  private:
   ValueId add(Value value);
-  std::map<std::tuple<const OpDef*, ValueId, Section>, std::vector<ValueId>> once_;
+  std::map<std::tuple<const OpDef*, std::vector<ValueId>, Section>, std::vector<ValueId>> once_;
   Graph& graph_;
 };
 

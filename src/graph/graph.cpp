@@ -6,7 +6,7 @@
 namespace lemnos {
 
 const char* name_of(Section section) {
-  static const char* const names[] = {"zero", "micro", "update"};
+  static const char* const names[] = {"once", "zero", "micro", "update"};
   return names[static_cast<size_t>(section)];
 }
 
@@ -126,9 +126,9 @@ ValueId Builder::state_once(std::string_view name, Shape shape, DType dtype) {
   return state(std::string(name), std::move(shape), dtype);
 }
 
-std::vector<ValueId> Builder::emit_once(const OpDef& op, ValueId input) {
-  std::vector<ValueId>& made = once_[{&op, input, section}];
-  if (made.empty()) made = emit(op, {input});
+std::vector<ValueId> Builder::emit_once(const OpDef& op, const std::vector<ValueId>& inputs) {
+  std::vector<ValueId>& made = once_[{&op, inputs, section}];
+  if (made.empty()) made = emit(op, inputs);
   return made;
 }
 

@@ -14,8 +14,10 @@ struct OpDef;
 
 /// A step is three recorded parts: `zero` clears sums once per window, `micro` runs once per
 /// micro-batch (forward and backward, adding to the gradients), `update` runs the optimizer.
-/// Graphs without training have `micro` only.
-enum class Section : uint8_t { zero, micro, update };
+/// Graphs without training have `micro` only. `once` comes before all of them when weights were
+/// written: what follows from frozen weights alone, kept in states.
+enum class Section : uint8_t { once, zero, micro, update };
+inline constexpr Section kSections[] = {Section::once, Section::zero, Section::micro, Section::update};
 const char* name_of(Section section);
 
 struct Node {

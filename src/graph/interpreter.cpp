@@ -50,7 +50,7 @@ void Interpreter::run(Section section) {
 }
 
 void Interpreter::run() {
-  for (const Section section : {Section::zero, Section::micro, Section::update}) run(section);
+  for (const Section section : kSections) run(section);
 }
 
 }  // namespace lemnos

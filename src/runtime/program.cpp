@@ -28,7 +28,7 @@ Program::Program(Storage& storage, vk::PipelineCache& pipelines, Graph graph, Ar
       roots_(persistent_roots(graph_)) {
   if (options_.gpu_path) profile_.cpu_path = false;
   const std::vector<std::vector<KernelCall>> calls = dispatch_all(pipelines);
-  for (const Section section : {Section::zero, Section::micro, Section::update})
+  for (const Section section : kSections)
     record(section, calls, pipelines);
 }
 

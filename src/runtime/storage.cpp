@@ -47,6 +47,7 @@ std::byte* Storage::input_bytes() {
 
 void Storage::write(const Place& place, std::span<const std::byte> bytes) {
   LEMNOS_CHECK(static_cast<int64_t>(bytes.size()) <= place.bytes);
+  ++writes_;
   transfer_.upload(bytes, buffer(place), static_cast<uint64_t>(place.offset));
 }
 

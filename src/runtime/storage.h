@@ -19,6 +19,8 @@ class Storage {
 
   vk::Device& device() const { return device_; }
   const StoragePlan& plan() const { return plan_; }
+  /// How often parameters or states were written from the host.
+  uint64_t writes() const { return writes_; }
 
   /// Whole parameters or states; the size must match. Reading waits for the device.
   void write(std::string_view name, std::span<const std::byte> bytes);
@@ -43,6 +45,7 @@ class Storage {
   vk::Device& device_;
   StoragePlan plan_;
   vk::Transfer transfer_;
+  uint64_t writes_ = 0;
   std::vector<vk::Buffer> persistent_, arena_, input_, input_staging_;
 };
 

@@ -41,12 +41,20 @@ Engine::Ready& Engine::find(std::vector<Ready>& list, const data::Batch& batch) 
   return list.front();
 }
 
+void Engine::derive_from_weights() {
+  if (storage_.writes() == derived_at_) return;
+  derived_at_ = storage_.writes();
+  (training_.empty() ? logits_ : training_).front().program->run(Section::once);
+}
+
 void Engine::begin_window() {
+  derive_from_weights();
   if (last_ == nullptr) last_ = training_.front().program.get();
   last_->run(Section::zero);
 }
 
 void Engine::micro(const data::Batch& batch, const StepParams& step) {
+  derive_from_weights();
   Ready& ready = find(training_, batch);
   if (last_ != nullptr) last_->wait();
   last_ = ready.program.get();
@@ -70,6 +78,7 @@ Engine::WindowResult Engine::result() {
 }
 
 std::vector<float> Engine::logits(const data::Batch& batch) {
+  derive_from_weights();
   Ready& ready = find(logits_, batch);
   if (last_ != nullptr) last_->wait();
   inputs_.write(*ready.program, ready.bucket, batch, StepParams());

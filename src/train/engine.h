@@ -57,6 +57,8 @@ class Engine {
     std::unique_ptr<Program> program;
     ValueId logits;
   };
+  /// Runs Section::once when weights were written since.
+  void derive_from_weights();
   Ready& find(std::vector<Ready>& list, const data::Batch& batch);
 
   ModelConfig model_;
@@ -66,6 +68,7 @@ class Engine {
   InputWriter inputs_;
   std::vector<Ready> training_, logits_;
   Program* last_ = nullptr;
+  uint64_t derived_at_ = 0;  // Storage::writes()
 };
 
 }  // namespace lemnos

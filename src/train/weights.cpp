@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/half.h"
+#include "base/parallel.h"
 #include "base/philox.h"
 #include "graph/op.h"
 #include "io/tensor_codec.h"
@@ -102,7 +104,7 @@ uint64_t hash_of(const std::string& text) {
 std::vector<float> normal_numbers(size_t count, double deviation, const std::string& name, uint64_t seed) {
   std::vector<float> values(count);
   const uint64_t key = hash_of(name);
-  for (size_t i = 0; i < count; i += 2) {
+  const auto make_pair = [&](size_t i) {
     const auto words = philox4x32({static_cast<uint32_t>(i / 2), static_cast<uint32_t>((i / 2) >> 32),
                                    static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)},
                                   {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
@@ -111,8 +113,20 @@ std::vector<float> normal_numbers(size_t count, double deviation, const std::str
     const double radius = deviation * std::sqrt(-2.0 * std::log(u));
     values[i] = static_cast<float>(radius * std::cos(angle));
     if (i + 1 < count) values[i + 1] = static_cast<float>(radius * std::sin(angle));
-  }
+  };
+  constexpr size_t kBlock = 1 << 16;  // even
+  const std::exception_ptr error = run_parallel((count + kBlock - 1) / kBlock, [&](size_t block) {
+    for (size_t i = block * kBlock; i < std::min(count, (block + 1) * kBlock); i += 2) make_pair(i);
+  });
+  if (error) std::rethrow_exception(error);
   return values;
+}
+
+/// As the device stores them.
+std::vector<uint16_t> as_halves(const std::vector<float>& numbers, DType dtype) {
+  std::vector<uint16_t> halves(numbers.size());
+  std::transform(numbers.begin(), numbers.end(), halves.begin(), dtype == DType::bf16 ? f32_to_bf16 : f32_to_f16);
+  return halves;
 }
 
 }  // namespace
@@ -178,7 +192,13 @@ void initialise_weights(Storage& storage, const Graph& graph, const ModelConfig&
     } else {
       numbers.assign(count, value->name.ends_with("bias") ? 0.0f : 1.0f);
     }
-    storage.write(value->name, std::as_bytes(std::span(numbers)));
+    const DType dtype = value->type.dtype;
+    if (dtype == DType::f32) {
+      storage.write(value->name, std::as_bytes(std::span(numbers)));
+    } else {
+      const std::vector<uint16_t> halves = as_halves(numbers, dtype);
+      storage.write(value->name, std::as_bytes(std::span(halves)));
+    }
   }
 }
 

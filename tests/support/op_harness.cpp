@@ -108,7 +108,7 @@ void DeviceRun::set(std::string_view name, const HostTensor& tensor) {
 }
 
 void DeviceRun::run() {
-  for (const Section section : {Section::zero, Section::micro, Section::update})
+  for (const Section section : kSections)
     parts_->program.run(section);
   parts_->program.wait();
 }

@@ -70,10 +70,13 @@ class StepFinder {
     spread_over_views(exit_);
   }
 
-  /// States may have changed by the time of the copy; parameters do not before the update.
+  /// States may have changed by the time of the copy, but for those of Section::once; parameters do not before the
+  /// update.
   bool is_state(ValueId id) const {
     const ValueId root = id.valid() ? persistent_[id.index] : ValueId{};
-    return root.valid() && graph_[root].kind == ValueKind::state;
+    if (!root.valid() || graph_[root].kind != ValueKind::state) return false;
+    const int32_t made_by = producers_[id.index];
+    return made_by < 0 || graph_.nodes[static_cast<size_t>(made_by)].section != Section::once;
   }
 
   bool can_repeat(const Node& node) const {
@@ -100,7 +103,7 @@ class StepFinder {
     step.products = step.products || node.op->flops != nullptr;
     step.values.insert(step.values.end(), node.outputs.begin(), node.outputs.end());
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-      if (!in.valid() || !is_forward(in) || kept_[in.index] || exit_[in.index]) return true;
+      if (!in.valid() || !is_forward(in) || persistent_[in.index].valid() || kept_[in.index] || exit_[in.index]) return true;
       const bool known = std::find(step.values.begin(), step.values.end(), in) != step.values.end();
       return known || add(producer(in), step);
     });

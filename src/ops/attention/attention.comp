@@ -63,11 +63,12 @@ void main() {
     [[unroll]] for (uint j = 0; j < CHUNKS; ++j) o[i][j] = vec4(0);
   }
   const int first_key = column_tile(t.first - int(p.window) + 1, t.segment_first), query = t.first - cached;
-  begin(pair_of(q, query, k, first_key, DEPTH));
+  hold(0, q, query, DEPTH);
+  begin(pair_of(q, query, k, first_key, DEPTH, 0));
   for (int key = first_key; key <= t.last; key += int(kColumns)) {
     vec4 s[ROWS];
     [[unroll]] for (uint i = 0; i < ROWS; ++i) s[i] = vec4(0);
-    product_nt(s, pair_of(q, query, k, key, DEPTH), columns_of_rows(v, key, DEPTH_V));
+    product_nt(s, pair_of(q, query, k, key, DEPTH, 0), columns_of_rows(v, key, DEPTH_V));
     [[unroll]] for (uint i = 0; i < ROWS; ++i)
       s[i] = visible_scores(s[i], min(t.first + row_of(i), t.last), columns_of(key));
     float tile_maximum[ROWS], decay[ROWS];
@@ -80,7 +81,7 @@ void main() {
       precise float sum = total[i] * decay[i] + ((s[i].x + s[i].y) + (s[i].z + s[i].w));
       total[i] = sum;
     }
-    accumulate(o, decay, s, columns_of_rows(v, key, DEPTH_V), pair_of(q, query, k, key + int(kColumns), DEPTH));
+    accumulate(o, decay, s, columns_of_rows(v, key, DEPTH_V), pair_of(q, query, k, key + int(kColumns), DEPTH, 0));
   }
   row_total(total);
 

@@ -63,13 +63,15 @@ void main() {
   vec4 grad_k[ROWS][CHUNKS], grad_v[ROWS][CHUNKS];
   float keep[ROWS];
   [[unroll]] for (uint i = 0; i < ROWS; ++i) keep[i] = 1;
+  hold(0, k, t.first, DEPTH);
+  hold(1, v, t.first, DEPTH_V);
   load_sums(grad_k, to_k, t.first, DEPTH);
   load_sums(grad_v, to_v, t.first, DEPTH_V);
   for (uint head = kv_head * group + first_head; head < kv_head * group + end_head; ++head) {
     const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, last_query);
     const Matrix grad_o = Matrix(p.grad_o, head * DEPTH_V, p.heads * DEPTH_V, last_query);
     const int first_query = column_tile(t.first, t.segment_first);
-    begin(pair_of(k, t.first, q, first_query, DEPTH));
+    begin(pair_of(k, t.first, q, first_query, DEPTH, 0));
     for (int query = first_query; query <= last_query; query += int(kColumns)) {
       const ivec4 queries = columns_of(query);
       const uvec4 at = uvec4(min(queries, ivec4(last_query))) * p.heads + head;
@@ -77,8 +79,8 @@ void main() {
       const vec4 delta = at_queries(p.delta, at);
       vec4 s[ROWS], grad_p[ROWS];
       [[unroll]] for (uint i = 0; i < ROWS; ++i) s[i] = grad_p[i] = vec4(0);
-      const Operands scores_of = pair_of(k, t.first, q, query, DEPTH), weighed_o = columns_of_rows(grad_o, query, DEPTH_V),
-                     grads_of = pair_of(v, t.first, grad_o, query, DEPTH_V), weighed_q = columns_of_rows(q, query, DEPTH);
+      const Operands scores_of = pair_of(k, t.first, q, query, DEPTH, 0), weighed_o = columns_of_rows(grad_o, query, DEPTH_V),
+                     grads_of = pair_of(v, t.first, grad_o, query, DEPTH_V, 1), weighed_q = columns_of_rows(q, query, DEPTH);
       product_nt(s, scores_of, weighed_o);
       [[unroll]] for (uint i = 0; i < ROWS; ++i) {
         bvec4 visible = seen(queries, ivec4(min(t.first + row_of(i), t.last)), p.window);
@@ -93,7 +95,7 @@ void main() {
         precise vec4 grad_s = s[i] * (grad_p[i] - delta);
         s[i] = grad_s;
       }
-      accumulate(grad_k, keep, s, weighed_q, pair_of(k, t.first, q, query + int(kColumns), DEPTH));
+      accumulate(grad_k, keep, s, weighed_q, pair_of(k, t.first, q, query + int(kColumns), DEPTH, 0));
     }
   }
   store_sums(grad_k, to_k, t.first, DEPTH, p.split_rows > 0 || p.end_head == group ? p.scale : 1.0);

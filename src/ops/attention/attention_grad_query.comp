@@ -60,10 +60,12 @@ void main() {
     [[unroll]] for (uint j = 0; j < CHUNKS; ++j) grad_q[i][j] = vec4(0);
   }
   const int first_key = column_tile(t.first - int(p.window) + 1, t.segment_first);
-  begin(pair_of(q, t.first, k, first_key, DEPTH));
+  hold(0, q, t.first, DEPTH);
+  hold(1, grad_o, t.first, DEPTH_V);
+  begin(pair_of(q, t.first, k, first_key, DEPTH, 0));
   for (int key = first_key; key <= t.last; key += int(kColumns)) {
-    const Operands scores_of = pair_of(q, t.first, k, key, DEPTH), weighed = columns_of_rows(k, key, DEPTH),
-                   grads_of = pair_of(grad_o, t.first, v, key, DEPTH_V);
+    const Operands scores_of = pair_of(q, t.first, k, key, DEPTH, 0), weighed = columns_of_rows(k, key, DEPTH),
+                   grads_of = pair_of(grad_o, t.first, v, key, DEPTH_V, 1);
     vec4 s[ROWS], grad_p[ROWS];
     [[unroll]] for (uint i = 0; i < ROWS; ++i) s[i] = grad_p[i] = vec4(0);
     product_nt(s, scores_of, grads_of);
@@ -74,7 +76,7 @@ void main() {
       precise vec4 grad_s = exp4(x) * inverse[i] * (grad_p[i] - delta[i]);
       s[i] = mix(vec4(0), grad_s, visible);
     }
-    accumulate(grad_q, keep, s, weighed, pair_of(q, t.first, k, key + int(kColumns), DEPTH));
+    accumulate(grad_q, keep, s, weighed, pair_of(q, t.first, k, key + int(kColumns), DEPTH, 0));
   }
   const Matrix to = Matrix(p.grad_q, q.start, q.stride, t.last);
   [[unroll]] for (uint i = 0; i < ROWS; ++i) {

@@ -4,7 +4,8 @@
 // kChunk * j + 4 * lane() .. + 3. tile_cpu.glsl, tile_gpu.glsl and tile_split.glsl implement, under the same names,
 //   product_nt   s[r][c] += sum over d of a[r][d] * b[c][d]
 //   accumulate   o[r][d] = o[r][d] * decay[r] + sum over c of s[r][c] * b[c][d]
-// Each of the two is told what the next one reads, to load it meanwhile; `begin` loads for the first.
+// Each of the two is told what the next one reads, to load it meanwhile; `begin` loads for the first. `hold` tells
+// before that what a of products is, which never changes: 64 rows of a depth.
 //   row_maximum, row_total   over the columns of a tile
 // No result of a row depends on ROWS, on the other rows of its tile or on where the tile begins.
 layout(constant_id = 0) const uint ROWS = 8;
@@ -32,11 +33,12 @@ struct Operands {
   int b_row;
   uint depth;
   bool pair;  // for product_nt; always a literal
+  uint which; // 0 or 1, a literal: a is what was told to `hold` under this number
 };
-Operands pair_of(Matrix a, int a_row, Matrix b, int b_row, uint depth) {
-  return Operands(a, a_row, b, b_row, depth, true);
+Operands pair_of(Matrix a, int a_row, Matrix b, int b_row, uint depth, uint which) {
+  return Operands(a, a_row, b, b_row, depth, true, which);
 }
-Operands columns_of_rows(Matrix b, int b_row, uint depth) { return Operands(b, 0, b, b_row, depth, false); }
+Operands columns_of_rows(Matrix b, int b_row, uint depth) { return Operands(b, 0, b, b_row, depth, false, 0); }
 
 uint row_start(Matrix m, int row) { return m.start + uint(min(row, m.last)) * m.stride; }
 

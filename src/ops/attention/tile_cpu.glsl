@@ -27,6 +27,7 @@ vec4 add_four(vec4 sum, vec4 w, vec4 b0, vec4 b1, vec4 b2, vec4 b3) {
   return result;
 }
 
+void hold(uint which, Matrix a, int a_row, uint depth) {}
 void begin(Operands first) {}
 
 // Order: four elements of d pairwise, then one after the other.

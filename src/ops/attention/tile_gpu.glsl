@@ -60,6 +60,7 @@ void put_columns() {
   [[unroll]] for (uint e = 0; e < 8; ++e) staged[column_row(e) * kLanes + lane()] = coming[e];
 }
 
+void hold(uint which, Matrix a, int a_row, uint depth) {}
 void begin(Operands first) { fetch(first, 0); }
 
 vec4 add_four(vec4 sum, vec4 w, vec4 b0, vec4 b1, vec4 b2, vec4 b3) {

@@ -56,7 +56,8 @@ TileShape split_tile_shape(const TileWork& work) {
   constexpr int64_t kRows = 4, kUnroll = 1;
   TileShape shape{.rows = 16 * kRows};
   const bool wide = work.depth % 4 == 0 && work.depth_v % 4 == 0;
-  for (const int64_t value : {kRows, work.depth, work.depth_v, int64_t{wide}, kUnroll})
+  const bool hold = std::max(work.depth, work.depth_v) <= 64;  // 8 fragments of each a: more would not stay in registers
+  for (const int64_t value : {kRows, work.depth, work.depth_v, int64_t{wide}, kUnroll, int64_t{0}, int64_t{hold}})
     shape.constants.push_back(static_cast<uint32_t>(value));
   return shape;
 }

@@ -18,11 +18,14 @@ const uint kTileRows = 64;  // 16 * ROWS
 const uint CHUNKS = (kDeepest + kChunk - 1) / kChunk;
 const uint kPitch = 9;      // uvec4s of a row of 64 halves, one more for the banks
 const uint kPlane = 64 * kPitch;
-const uint kLoA = kPlane, kHiB = 2 * kPlane, kLoB = 3 * kPlane;
-const uint kSumPitch = 17;  // vec4s of a row of 64 floats
+const uint kLoB = kPlane, kHiA = 2 * kPlane, kLoA = 3 * kPlane;  // b at 0; sums where a is
+const uint kSums = kHiA, kSumPitch = 17;                         // vec4s of a row of 64 floats
+
+// Fragments of a that does not change stay in registers (`hold`), when there are few.
+layout(constant_id = 6) const bool HOLD = true;
 
 shared uvec4 staged[4 * kPlane];
-shared float inverse_a[64], inverse_b[64];
+shared float inverse_a[2][64], inverse_b[64];
 
 #define Accumulator coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>
 #define FragmentA coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA>
@@ -48,7 +51,7 @@ void fetch_rows(out vec4 coming[4], Matrix m, int first_row, uint first, uint de
   }
 }
 void fetch(Operands now, uint first) {
-  if (now.pair) fetch_rows(coming_a, now.a, now.a_row, first, now.depth);
+  if (now.pair && !HOLD) fetch_rows(coming_a, now.a, now.a_row, first, now.depth);
   fetch_rows(coming_b, now.b, now.b_row, first, now.depth);
 }
 void begin(Operands first) { fetch(first, 0); }
@@ -63,17 +66,24 @@ uint largest_among(uint x, uint lanes) {
   return x;
 }
 
-void put_rows(bool b, vec4 coming[4]) {
+float put_row(uint slot, vec4 x, vec4 y) {
+  const uint largest = largest_among(max(largest_of(x), largest_of(y)), 8);
+  const Split s = split8(x, y, scale_of(largest));
+  staged[slot] = s.hi;
+  staged[slot + kPlane] = s.lo;
+  return inverse_of(largest);
+}
+uint row_slot(uint e) { return loaded_row(e) * kPitch + gl_LocalInvocationID.x % 8; }
+void put_a(uint which) {
   [[unroll]] for (uint e = 0; e < 2; ++e) {
-    const uint largest = largest_among(max(largest_of(coming[2 * e]), largest_of(coming[2 * e + 1])), 8);
-    const uint slot = (b ? kHiB : 0) + loaded_row(e) * kPitch + gl_LocalInvocationID.x % 8;
-    const Split s = split8(coming[2 * e], coming[2 * e + 1], scale_of(largest));
-    staged[slot] = s.hi;
-    staged[slot + kPlane] = s.lo;
-    if (gl_LocalInvocationID.x % 8 == 0) {
-      if (b) inverse_b[loaded_row(e)] = inverse_of(largest);
-      else inverse_a[loaded_row(e)] = inverse_of(largest);
-    }
+    const float inverse = put_row(kHiA + row_slot(e), coming_a[2 * e], coming_a[2 * e + 1]);
+    if (gl_LocalInvocationID.x % 8 == 0) inverse_a[which][loaded_row(e)] = inverse;
+  }
+}
+void put_b() {
+  [[unroll]] for (uint e = 0; e < 2; ++e) {
+    const float inverse = put_row(row_slot(e), coming_b[2 * e], coming_b[2 * e + 1]);
+    if (gl_LocalInvocationID.x % 8 == 0) inverse_b[loaded_row(e)] = inverse;
   }
 }
 
@@ -88,52 +98,93 @@ FragmentB fragment_b(uint plane, uint column, uint k, bool along_k) {
   return f;
 }
 
-// Leaves the product in `staged`, rows of kSumPitch vec4s. b lies along k in product_nt, across it in accumulate.
-void multiply(bool along_k) {
-  Accumulator sum[2][2];  // of 32 of K, of a column of fragments
-  [[unroll]] for (uint half_k = 0; half_k < 2; ++half_k) {
-    FragmentA a[2], a_lo[2];
-    [[unroll]] for (uint k = 0; k < 2; ++k) {
-      const uint at = product_row() * kPitch + (32 * half_k + 16 * k) / 8;
-      coopMatLoad(a[k], staged, at, kPitch, gl_CooperativeMatrixLayoutRowMajor);
-      coopMatLoad(a_lo[k], staged, kLoA + at, kPitch, gl_CooperativeMatrixLayoutRowMajor);
-    }
-    [[unroll]] for (uint j = 0; j < 2; ++j) {
-      const uint column = product_column() + 16 * j;
+FragmentA held[2][4], held_lo[2][4];
+
+FragmentA fragment_a(uint plane, uint k) {
+  FragmentA f;
+  coopMatLoad(f, staged, plane + product_row() * kPitch + 2 * k, kPitch, gl_CooperativeMatrixLayoutRowMajor);
+  return f;
+}
+
+void hold(uint which, Matrix a, int a_row, uint depth) {
+  if (!HOLD) return;
+  barrier();
+  fetch_rows(coming_a, a, a_row, 0, depth);
+  put_a(which);
+  barrier();
+  [[unroll]] for (uint k = 0; k < 4; ++k) {
+    held[which][k] = fragment_a(kHiA, k);
+    held_lo[which][k] = fragment_a(kLoA, k);
+  }
+}
+
+// Of 64 of K in two parts of 32, for a column of fragments each.
+struct Sums {
+  Accumulator columns[2];
+};
+Sums multiply(FragmentA a[4], FragmentA a_lo[4], bool along_k) {
+  Sums sums;
+  [[unroll]] for (uint j = 0; j < 2; ++j) {
+    const uint column = product_column() + 16 * j;
+    Accumulator part[2];
+    [[unroll]] for (uint h = 0; h < 2; ++h) {
       FragmentB b[2];
       Accumulator c = Accumulator(0.0);
-      [[unroll]] for (uint k = 0; k < 2; ++k) b[k] = fragment_b(kHiB, column, 32 * half_k + 16 * k, along_k);
-      [[unroll]] for (uint k = 0; k < 2; ++k) c = coopMatMulAdd(a_lo[k], b[k], c);
+      [[unroll]] for (uint k = 0; k < 2; ++k) b[k] = fragment_b(0, column, 32 * h + 16 * k, along_k);
+      [[unroll]] for (uint k = 0; k < 2; ++k) c = coopMatMulAdd(a_lo[2 * h + k], b[k], c);
       [[unroll]] for (uint k = 0; k < 2; ++k)
-        c = coopMatMulAdd(a[k], fragment_b(kLoB, column, 32 * half_k + 16 * k, along_k), c);
-      [[unroll]] for (uint k = 0; k < 2; ++k) c = coopMatMulAdd(a[k], b[k], c);
-      sum[half_k][j] = c;
+        c = coopMatMulAdd(a[2 * h + k], fragment_b(kLoB, column, 32 * h + 16 * k, along_k), c);
+      [[unroll]] for (uint k = 0; k < 2; ++k) c = coopMatMulAdd(a[2 * h + k], b[k], c);
+      part[h] = c;
     }
+    sums.columns[j] = part[0] + part[1];
   }
-  barrier();
+  return sums;
+}
+Sums multiply_staged(bool along_k) {
+  FragmentA a[4], a_lo[4];
+  [[unroll]] for (uint k = 0; k < 4; ++k) {
+    a[k] = fragment_a(kHiA, k);
+    a_lo[k] = fragment_a(kLoA, k);
+  }
+  return multiply(a, a_lo, along_k);
+}
+
+void store_sums_of(Sums sums) {
   [[unroll]] for (uint j = 0; j < 2; ++j)
-    coopMatStore(sum[0][j] + sum[1][j], staged, product_row() * kSumPitch + (product_column() + 16 * j) / 4, kSumPitch,
+    coopMatStore(sums.columns[j], staged, kSums + product_row() * kSumPitch + (product_column() + 16 * j) / 4, kSumPitch,
                  gl_CooperativeMatrixLayoutRowMajor);
   barrier();
 }
-vec4 product_at(uint i) { return uintBitsToFloat(staged[uint(row_of(i)) * kSumPitch + lane()]); }
+vec4 product_at(uint i) { return uintBitsToFloat(staged[kSums + uint(row_of(i)) * kSumPitch + lane()]); }
 
 vec4 inverse_of_columns() {
   return vec4(inverse_b[4 * lane()], inverse_b[4 * lane() + 1], inverse_b[4 * lane() + 2], inverse_b[4 * lane() + 3]);
 }
 
+// What another invocation still reads is never overwritten: b and its scales are read before a product's last
+// barrier, sums and weights before the next one's first.
 void product_nt(inout vec4 s[ROWS], Operands now, Operands then) {
   for (uint first = 0; first < now.depth; first += 64) {
+    if (!HOLD) {
+      barrier();
+      put_a(now.which);
+    }
+    put_b();
     barrier();
-    put_rows(false, coming_a);
-    put_rows(true, coming_b);
-    barrier();
+    const vec4 of_columns = inverse_of_columns();
     if (first + 64 < now.depth) fetch(now, first + 64);
     else fetch(then, 0);
-    multiply(true);
-    const vec4 of_columns = inverse_of_columns();
+    Sums sums;
+    if (HOLD) {
+      sums = multiply(held[now.which], held_lo[now.which], true);
+    } else {
+      sums = multiply_staged(true);
+      barrier();
+    }
+    store_sums_of(sums);
     [[unroll]] for (uint i = 0; i < ROWS; ++i) {
-      precise vec4 sum = s[i] + product_at(i) * inverse_a[row_of(i)] * of_columns;
+      precise vec4 sum = s[i] + product_at(i) * inverse_a[now.which][row_of(i)] * of_columns;
       s[i] = sum;
     }
   }
@@ -143,13 +194,13 @@ void product_nt(inout vec4 s[ROWS], Operands now, Operands then) {
 float put_weights(uint i, vec4 weight) {
   const uint largest = largest_among(largest_of(weight), kLanes);
   const Split4 s = split4(weight * scale_of(largest));
-  const uint slot = uint(row_of(i)) * kPitch + lane() / 2;
+  const uint slot = kHiA + uint(row_of(i)) * kPitch + lane() / 2;
   if (lane() % 2 == 0) {
     staged[slot].xy = s.hi;
-    staged[kLoA + slot].xy = s.lo;
+    staged[kPlane + slot].xy = s.lo;
   } else {
     staged[slot].zw = s.hi;
-    staged[kLoA + slot].zw = s.lo;
+    staged[kPlane + slot].zw = s.lo;
   }
   return inverse_of(largest);
 }
@@ -157,8 +208,7 @@ float put_weights(uint i, vec4 weight) {
 void accumulate(inout vec4 o[ROWS][CHUNKS], float decay[ROWS], vec4 s[ROWS], Operands now, Operands then) {
   [[unroll]] for (uint j = 0; j < CHUNKS; ++j) {
     if (kChunk * j < now.depth) {
-      barrier();
-      put_rows(true, coming_b);
+      put_b();
       barrier();
       const vec4 of_columns = inverse_of_columns();
       float inverse[ROWS];
@@ -166,7 +216,9 @@ void accumulate(inout vec4 o[ROWS][CHUNKS], float decay[ROWS], vec4 s[ROWS], Ope
       barrier();
       if (kChunk * (j + 1) < now.depth) fetch(now, kChunk * (j + 1));
       else fetch(then, 0);
-      multiply(false);
+      const Sums sums = multiply_staged(false);
+      barrier();
+      store_sums_of(sums);
       [[unroll]] for (uint i = 0; i < ROWS; ++i) {
         precise vec4 sum = fma(o[i][j], vec4(decay[i]), product_at(i) * inverse[i]);
         o[i][j] = sum;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/elementwise/fill.params.h"
 #include "ops/linear/gemm.h"
@@ -27,6 +28,7 @@ int64_t rows_of_group(int64_t m, int64_t n) {
   return std::clamp<int64_t>((wanted + 31) / 32 * 32, 32, 2048);
 }
 
+// Inputs x and, in Section::once, the states that keep the result.
 std::vector<ValueType> infer(const InferContext& c) {
   return {{{rows_of(c[0].shape)}, DType::f32}, {{width_of(c[0].shape)}, DType::f32}};
 }
@@ -64,12 +66,34 @@ std::vector<KernelCall> largest_magnitudes(int64_t m, int64_t n, DType dtype, Bu
 }
 
 extern const OpDef kLargestOp;
-const OpDef kLargestOp{.name = "largest", .infer = infer, .reference = reference, .grad = nullptr, .dispatch = dispatch};
+const OpDef kLargestOp{.name = "largest",
+                       .infer = infer,
+                       .reference = reference,
+                       .grad = nullptr,
+                       .dispatch = dispatch,
+                       .inplace = {{0, 1}, {1, 2}}};
+
+namespace {
+
+/// A frozen weight's, found once and kept.
+std::vector<ValueId> of_frozen(Builder& b, ValueId x) {
+  const std::string name = "largest/" + b.graph()[x].name;
+  const ValueId rows = b.state_once(name + "/rows", {rows_of(b.shape(x))});
+  const ValueId columns = b.state_once(name + "/columns", {width_of(b.shape(x))});
+  const Section before = std::exchange(b.section, Section::once);
+  const std::vector<ValueId> made = b.emit_once(kLargestOp, {x, rows, columns});
+  b.section = before;
+  return made;
+}
+
+bool is_frozen(const Value& value) { return value.kind == ValueKind::parameter && !value.trainable; }
+
+}  // namespace
 
 namespace ops {
 
 Largest largest(Builder& b, ValueId x) {
-  const std::vector<ValueId> made = b.emit_once(kLargestOp, x);
+  const std::vector<ValueId> made = is_frozen(b.graph()[x]) ? of_frozen(b, x) : b.emit_once(kLargestOp, {x});
   return {made[0], made[1]};
 }
 
