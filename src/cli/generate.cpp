@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "base/error.h"
@@ -112,7 +109,7 @@ Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int
   StreamDecoder text(loaded.tokenizer, /*skip_special_tokens=*/true);
   const auto emit = [&](const std::string& part) {
     out.text += part;
-    if (stream) std::fwrite(part.data(), 1, part.size(), stdout), std::fflush(stdout);
+    if (stream) print_text(part), flush_output();
   };
   std::vector<float> logits = decoder.feed(prompt);
   for (int64_t i = 0; i < most; ++i) {
@@ -124,7 +121,7 @@ Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int
     if (i + 1 < most) logits = decoder.feed(std::vector<int32_t>{id});
   }
   emit(text.finish());
-  if (stream) std::fputc('\n', stdout);
+  if (stream) print_line("");
   return out;
 }
 
@@ -207,7 +204,7 @@ int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most
     answers.push_back(answer_of(rows[i], out.text));
     if (arguments.json()) continue;
     print_line(answers.as_array().back().dump());
-    std::fflush(stdout);
+    flush_output();
   }
   Json counts = counts_of(answers);
   if (arguments.json()) {
