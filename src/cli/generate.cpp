@@ -25,7 +25,7 @@ std::set<int32_t> end_ids(const std::filesystem::path& folder, const ModelConfig
   std::vector<int64_t> listed = config.eos_token_ids;
   if (std::filesystem::exists(folder / "generation_config.json")) {
     ConfigReader reader = ConfigReader::open(folder / "generation_config.json");
-    if (const auto own = reader.find_int_or_ints("eos_token_id"); !own.empty()) listed = own;
+    if (const auto own = read_eos_token_ids(reader); !own.empty()) listed = own;
   }
   for (const int64_t id : listed) ids.insert(static_cast<int32_t>(id));
   if (const auto eos = tokenizer.eos_token_id()) ids.insert(*eos);
