@@ -98,13 +98,7 @@ void read_model(Prepared& p) {
 /// Before tokenizer and data, which may take long.
 void check_proof(Prepared& p, Purpose purpose, ProofRecords records) {
   const proof::Claim claim = claim_of(p.identity.model, p.setup.lora ? "lora" : "base", p.setup.dtypes);
-  if (purpose == Purpose::train) {
-    p.proof = require_proven(claim, records, p.config.allow_unqualified);
-    return;
-  }
-  p.proof = proof::cover(claim, records);
-  if (!p.proof.proven() && !p.config.allow_unqualified)
-    log_warning("`lemnos train` would refuse this: {}", p.proof.text());
+  p.proof = purpose == Purpose::train ? require_proven(claim, records, p.config.allow_unqualified) : proof::cover(claim, records);
 }
 
 void plan_batches(Prepared& p) {

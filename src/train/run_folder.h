@@ -28,8 +28,11 @@ class RunLock {
 };
 
 /// The checkpoint that resume_from_checkpoint means, nothing for a run from the beginning. Error{io}
-/// when there is no such folder or it holds no checkpoint.
+/// when there is no such folder or it holds no checkpoint; else as `check_checkpoint`.
 std::optional<std::filesystem::path> checkpoint_to_resume(const TrainConfig& config);
+
+/// Both at once for a plan, with their errors: nothing is changed or logged.
+std::optional<std::filesystem::path> checkpoint_of_plan(const TrainConfig& config);
 
 /// The checkpoints that a run wrote into its folder; rotation removes these and no others.
 class OwnCheckpoints {

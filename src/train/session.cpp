@@ -67,6 +67,19 @@ void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& devic
            counted(p.total_steps, "step"), byte_text(plan.peak_bytes()));
 }
 
+/// What `run_training` would refuse besides what `prepare` does.
+std::vector<std::string> refusals_of(const Prepared& p) {
+  std::vector<std::string> refusals;
+  if (!p.proof.proven() && !p.config.allow_unqualified) refusals.push_back(p.proof.text());
+  try {
+    if (const auto checkpoint = checkpoint_of_plan(p.config))
+      OwnCheckpoints(p.config.output_dir).resume(*checkpoint, read_state_to_resume(*checkpoint, learning_settings(p)));
+  } catch (const Error& error) {
+    refusals.emplace_back(error.what());
+  }
+  return refusals;
+}
+
 }  // namespace
 
 TrainResult run_training(TrainConfig config, const std::function<bool()>& interrupted, ProofRecords records) {
@@ -112,11 +125,11 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device) {
   const Prepared prepared = prepare(std::move(config), Purpose::plan);
   return {plan_engine(prepared.setup, device), prepared.total_steps, prepared.setup.buckets,
-          prepared.setup.lora ? prepared.setup.lora->r : 0};
+          prepared.setup.lora ? prepared.setup.lora->r : 0, refusals_of(prepared)};
 }
 
 Json to_json(const PlanReport& report) {
-  Json out, kinds = Json::object(), targets = Json::array(), buckets = Json::array();
+  Json out, kinds = Json::object(), targets = Json::array(), buckets = Json::array(), refusals = Json::array();
   for (const auto& [kind, bytes] : report.plan.bytes_by_kind()) kinds.set(kind, bytes);
   for (const ModuleInfo& module : report.plan.targets) targets.push_back(module.name);
   for (const Bucket& bucket : report.buckets) {
@@ -134,6 +147,8 @@ Json to_json(const PlanReport& report) {
   out.set("buckets", std::move(buckets));
   out.set("steps", report.total_steps);
   out.set("recompute_layers", 0);
+  for (const std::string& refusal : report.refusals) refusals.push_back(refusal);
+  out.set("refusals", std::move(refusals));
   return out;
 }
 
