@@ -106,6 +106,17 @@ std::optional<fs::path> checkpoint_of_plan(const TrainConfig& config) {
   return complete.back().second;
 }
 
+RunFolder::RunFolder(const fs::path& folder) {
+  std::error_code unknown;
+  for (fs::path at = fs::absolute(folder).lexically_normal(); !fs::exists(at, unknown) && at != at.parent_path(); at = at.parent_path())
+    made_.insert(made_.begin(), at);
+  with_io_errors([&] { fs::create_directories(folder); });
+}
+
+RunFolder::~RunFolder() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());  // not what holds something
+}
+
 RunLock::RunLock(const fs::path& run_folder) {
   folder_ = ::open(run_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_ < 0) fail_io("open", run_folder, errno);

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "train/loop.h"
 #include "train/memory_limit.h"
+#include "train/metrics.h"
 #include "train/run_folder.h"
 #include "train/training_checkpoint.h"
 #include "train/weights.h"
@@ -34,7 +35,7 @@ void fill_weights(Engine& engine, const Prepared& p) {
   if (p.identity.adapter) initialise_adapter(engine.storage(), engine.graph(), seed);
 }
 
-void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
+Json applied_json(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
   Json applied = to_json(p.config);
   Json targets = Json::array();
   for (const ModuleInfo& module : plan.targets) targets.push_back(module.name);
@@ -50,7 +51,7 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
   applied.set("version", LEMNOS_VERSION);
   applied.set("proof", proof::to_json(p.proof));
   applied.set("data", data::to_json(p.dataset.report));
-  write_file_atomic(std::filesystem::path(p.config.output_dir) / "applied.json", applied.dump(2) + "\n");
+  return applied;
 }
 
 /// The programs' kernels on this device and driver, once: a kernel that fails ends the run.
@@ -100,10 +101,10 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   check_memory(plan, prepared.config, profile);
   log_plan(prepared, plan, *device);
   check_kernels(plan, *device);
-  with_io_errors([&] { std::filesystem::create_directories(prepared.config.output_dir); });
+  const RunFolder folder(prepared.config.output_dir);
   const RunLock lock(prepared.config.output_dir);
   check_run_folder(prepared.config);  // a run may have ended there meanwhile
-  write_applied(prepared, plan, *device);
+  const Json applied = applied_json(prepared, plan, *device);
 
   Engine engine(*device, prepared.setup, std::move(plan));
   fill_weights(engine, prepared);
@@ -114,7 +115,10 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
     loop.resume(std::move(*start));
     log_info("resumed from {}", checkpoint->string());
   }
-  const TrainResult result = loop.run(interrupted);
+  const TrainResult result = loop.run(interrupted, [&](int64_t first_step) {
+    write_file_atomic(std::filesystem::path(prepared.config.output_dir) / "applied.json", applied.dump(2) + "\n");
+    restart_metrics(prepared.config.output_dir, first_step);
+  });
   if (!result.interrupted) {
     publish_model_files(prepared.config.output_dir, engine, prepared.identity);
     log_info("wrote {} to {}", prepared.identity.adapter ? "the adapter" : "the model", prepared.config.output_dir);

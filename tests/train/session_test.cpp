@@ -348,6 +348,39 @@ TEST(Session, AnIncompleteCheckpointNamesTheFileAndTheNewestCompleteOne) {
   EXPECT_EQ(noted.find("passed over"), noted.rfind("passed over")) << noted;
 }
 
+TEST(Session, AStartThatFailsBeforeItsFirstStepLeavesNothing) {
+  ToyFolder toy;
+  TrainConfig config = toy.config("run");
+  config.max_steps = 1;
+  config.save_steps = 1;
+  run(config);
+  const std::string applied = bytes(toy / "run/applied.json"), metrics = bytes(toy / "run/metrics.jsonl");
+  EXPECT_FALSE(metrics.empty());
+
+  toy.poison("model.layers.1.mlp.up_proj.weight", std::nanf(""));  // the first step finds it
+  config.output_dir = (toy / "a/b/c").string();
+  expect_error(ErrorKind::corrupt_input, {"not finite"}, config);
+  EXPECT_FALSE(fs::exists(toy / "a"));
+  fs::create_directories(toy / "mine/notes");
+  config.output_dir = (toy / "mine").string();
+  expect_error(ErrorKind::corrupt_input, {"not finite"}, config);
+  EXPECT_TRUE(fs::exists(toy / "mine/notes"));
+  EXPECT_FALSE(fs::exists(toy / "mine/applied.json"));
+  EXPECT_FALSE(fs::exists(toy / "mine/metrics.jsonl"));
+  config.output_dir = (toy / "empty").string();
+  fs::create_directories(toy / "empty");
+  expect_error(ErrorKind::corrupt_input, {"not finite"}, config);
+  EXPECT_TRUE(fs::exists(toy / "empty")) << "it was there before";
+
+  // One that is refused leaves an earlier run as it was.
+  config.output_dir = (toy / "run").string();
+  config.max_steps = 2;
+  config.resume_from_checkpoint = "auto";
+  EXPECT_THROW(run(config), Error);
+  EXPECT_EQ(bytes(toy / "run/applied.json"), applied);
+  EXPECT_EQ(bytes(toy / "run/metrics.jsonl"), metrics);
+}
+
 TEST(Session, APlanSaysWhatTheRunWouldRefuse) {
   const ToyFolder toy;
   TrainConfig config = toy.config("run");
