@@ -4,6 +4,7 @@
 #include "bench/train_bench.h"
 #include "cli/command.h"
 #include "io/folder_kind.h"
+#include "ops/attention/tiles.h"
 #include "vk/device.h"
 
 namespace lemnos::cli {
@@ -12,7 +13,7 @@ namespace {
 TrainWork work_of(const Arguments& arguments) {
   TrainWork work;
   work.rows = arguments.integer("--rows", 1, 1, 4096);
-  work.length = arguments.integer("--length", 512, 2, 1 << 20);
+  work.length = arguments.integer("--length", 512, 2, kMaxAttentionSegment);
   work.lora_r = arguments.has("--full") ? 0 : arguments.integer("--lora-r", 16, 1, 65536);
   work.steps = arguments.integer("--steps", 10, 1, 100000);
   work.profile = arguments.has("--profile");
@@ -80,7 +81,7 @@ const Command kCommand_bench{
     .summary = "Training speed and memory of a model shape on random weights",
     .options = {{"CONFIG", "config.json of the shape, or its folder", OptionSpec::Kind::value, true},
                 {"--rows", "rows of a micro-batch (default: 1)"},
-                {"--length", "tokens of a row (default: 512)"},
+                {"--length", "tokens of a row, at most 32768 (default: 512)"},
                 {"--lora-r", "LoRA rank on all linear modules (default: 16)"},
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},
                 {"--steps", "timed steps (default: 10)"},
