@@ -68,6 +68,8 @@ class ClosedOutput : public Error {
 void print_text(std::string_view text);
 /// A line of a result on stdout.
 void print_line(const std::string& line);
+/// Rows of cells in columns as wide as their widest cell, two spaces apart.
+void print_table(const std::vector<std::vector<std::string>>& rows);
 /// Prints the one JSON document of `--json`.
 void print_json(const Json& document);
 /// Returns once what was printed is written.

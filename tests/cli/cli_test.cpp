@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "cli/outcome.h"
@@ -139,6 +141,39 @@ TEST(Cli, LengthsBeyondAttentionsAreRefusedWithTheOptionToChange) {
   expect(lemnos(toy, {"plan", "-c", recipe, "--max-length", "null"}), 2,
          {"rows.jsonl:11: the row has 33001 tokens", "at most 32768", "set max_length to 32768 or less"});
   EXPECT_EQ(lemnos(toy, {"plan", "-c", recipe}).code, 0) << "cut at 1024";
+}
+
+TEST(Cli, ArchitecturesListSurfacesAndFeaturesInColumns) {
+  const ToyFolder toy;
+  const std::string out = lemnos(toy, {"architectures"}).out;
+  std::istringstream lines(out);
+  std::vector<size_t> columns;  // where the heading's cells begin
+  int64_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  surface") || line.starts_with("  feature"))
+      columns = {line.find(" base"), line.find(" lora")};
+    else if (line.starts_with("  ")) {
+      for (const size_t column : columns) {
+        ASSERT_LT(column + 1, line.size()) << line;
+        EXPECT_TRUE(line[column - 1] == ' ' && line[column] == ' ' && line[column + 1] != ' ') << line;
+      }
+      ++rows;
+    }
+  }
+  EXPECT_GT(rows, 100);
+  for (const char* feature : {"  attention:gqa  ", "  rope:yarn  ", "  tied_embeddings with pad_token  ", "  weights:bf16  "})
+    EXPECT_NE(out.find(feature), std::string::npos) << feature;
+
+  const Json document = Json::parse(lemnos(toy, {"architectures", "--json"}).out, "stdout");
+  const Json& llama = document.at("families").as_array().front();
+  EXPECT_EQ(llama.at("name").as_string(), "llama");
+  std::map<std::string, Json> features;
+  for (const Json& feature : llama.at("features").as_array()) features[feature.at("name").as_string()] = feature.at("stages");
+  EXPECT_TRUE(features.at("attention:gqa").contains("base") && features.at("attention:gqa").contains("lora"));
+  EXPECT_TRUE(features.at("weights:bf16").contains("lora"));
+  EXPECT_FALSE(features.contains("moe:top_k"));
+  const std::string state = features.at("attention:gqa").at("base").as_string();
+  EXPECT_TRUE(state == "proven" || state == "stale") << state;
 }
 
 TEST(Cli, EpochsThatWouldTakeTooManyStepsAreRefused) {
