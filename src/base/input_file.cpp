@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace lemnos {
 namespace {
@@ -20,6 +21,8 @@ std::ifstream open_input(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown))
     fail(ErrorKind::io, "cannot read {}: it is a folder, expected a file", path);
+  // A pipe waits for its writer.
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_regular_file(path, unknown)) log_info("reading {}", path);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) fail_to_read(path, errno);

@@ -5,7 +5,7 @@
 
 namespace lemnos {
 
-/// Opens a file for reading, or a pipe. Error{io} "cannot read <path>: <reason>" when it cannot be
+/// Opens a file for reading, or a pipe, which may wait for its writer: the log says so first. Error{io} "cannot read <path>: <reason>" when it cannot be
 /// opened or is a folder.
 std::ifstream open_input(const std::string& path);
 

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "cli/command.h"
-#include "models/model.h"
+#include "models/features.h"
 #include "proof/records.h"
 
 namespace lemnos::cli {
@@ -21,6 +21,45 @@ Surfaces surfaces_of(const Family& family) {
   for (const Record& record : proof::embedded_records().all)
     if (record.family == family.model_type) surfaces[record.surface][record.stage].push_back(&record);
   return surfaces;
+}
+
+/// "proven", "stale" or "RED"; empty when no record is of it.
+std::string state_of(const std::vector<const Record*>& records) {
+  const auto any = [&](auto is) { return std::ranges::any_of(records, is); };
+  if (any([](const Record* record) { return record->green && record->current; })) return "proven";
+  if (any([](const Record* record) { return record->green; })) return "stale";
+  return records.empty() ? "" : "RED";
+}
+
+/// A feature, or two that act on each other, with its state per stage.
+struct FeatureRow {
+  std::string name;
+  std::map<std::string, std::string> states;
+};
+
+std::vector<FeatureRow> features_of(const Family& family) {
+  std::map<std::string, Stages> found;
+  for (const Record& record : proof::embedded_records().all) {
+    if (record.family != family.model_type) continue;
+    const auto has = [&](const std::string& name) { return std::ranges::binary_search(record.features, name); };
+    for (const std::string& feature : record.features) found[feature][record.stage].push_back(&record);
+    for (const auto& [a, b] : interacting_pairs(family))
+      if (has(a) && has(b)) found[format("{} with {}", a, b)][record.stage].push_back(&record);
+  }
+  std::vector<FeatureRow> rows;
+  for (const auto& [name, stages] : found) {
+    rows.push_back({name, {}});
+    for (const auto& [stage, records] : stages) rows.back().states[stage] = state_of(records);
+  }
+  return rows;
+}
+
+Json to_json(const FeatureRow& feature) {
+  Json out, stages = Json::object();
+  for (const auto& [stage, state] : feature.states) stages.set(stage, state);
+  out.set("name", feature.name);
+  out.set("stages", std::move(stages));
+  return out;
 }
 
 Json to_json(const Record& record) {
@@ -50,10 +89,12 @@ Json to_json(const std::string& surface, const Stages& stages) {
 Json all_as_json() {
   Json out, families_json = Json::array(), problems = Json::array();
   for (const Family* family : families()) {
-    Json entry, surfaces = Json::array();
+    Json entry, surfaces = Json::array(), features = Json::array();
+    for (const FeatureRow& feature : features_of(*family)) features.push_back(to_json(feature));
     for (const auto& [name, stages] : surfaces_of(*family)) surfaces.push_back(to_json(name, stages));
     entry.set("name", family->model_type);
     entry.set("surfaces", std::move(surfaces));
+    entry.set("features", std::move(features));
     families_json.push_back(std::move(entry));
   }
   for (const std::string& problem : proof::embedded_records().problems) problems.push_back(problem);
@@ -81,26 +122,48 @@ std::vector<const char*> stages_present() {
   return present;
 }
 
-void print_row(const std::string& name, const std::vector<std::string>& cells) {
-  std::string line = format("  {:<28}", name);
-  for (const std::string& cell : cells) line += format("{:<26}", cell);
-  print_line(line.substr(0, line.find_last_not_of(' ') + 1));
+/// A table's first row.
+std::vector<std::string> heading(const char* first) {
+  std::vector<std::string> row = {first};
+  for (const char* stage : stages_present()) row.emplace_back(stage);
+  return row;
+}
+
+void print_surfaces(const Surfaces& surfaces) {
+  std::vector<std::vector<std::string>> rows = {heading("surface")};
+  for (const auto& [name, by_stage] : surfaces) {
+    rows.push_back({name});
+    for (const char* stage : stages_present()) rows.back().push_back(devices_text(by_stage, stage));
+  }
+  print_table(rows);
+}
+
+void print_features(const std::vector<FeatureRow>& features) {
+  std::vector<std::vector<std::string>> rows = {heading("feature")};
+  for (const FeatureRow& feature : features) {
+    rows.push_back({feature.name});
+    for (const char* stage : stages_present()) {
+      const auto state = feature.states.find(stage);
+      rows.back().push_back(state == feature.states.end() ? "-" : state->second);
+    }
+  }
+  print_table(rows);
 }
 
 void print() {
-  const std::vector<const char*> stages = stages_present();
   for (const Family* family : families()) {
     const Surfaces surfaces = surfaces_of(*family);
     print_line(format("{} ({}){}", family->model_type, family->architecture, surfaces.empty() ? ": no record" : ""));
-    if (!surfaces.empty()) print_row("surface", {stages.begin(), stages.end()});
-    for (const auto& [name, by_stage] : surfaces) {
-      std::vector<std::string> cells;
-      for (const char* stage : stages) cells.push_back(devices_text(by_stage, stage));
-      print_row(name, cells);
-    }
+    if (surfaces.empty()) continue;
+    print_surfaces(surfaces);
+    print_line("");
+    print_features(features_of(*family));
+    print_line("");
   }
   for (const std::string& problem : proof::embedded_records().problems) print_line("unreadable: " + problem);
-  print_line("A device's name: proven there. RED: outside the gates. stale: made from other sources than this program's.");
+  print_line("surface: a configuration that was compared with Transformers; a device's name: proven there");
+  print_line("feature: what of a config is in play (`lemnos inspect MODEL --json` has a model's); base is full training, lora LoRA's");
+  print_line("RED: outside the gates. stale: made from other sources than this program's. -: no record");
 }
 
 int run_architectures(const Arguments& arguments) {

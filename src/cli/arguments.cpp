@@ -1,6 +1,5 @@
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -34,12 +33,5 @@ int64_t Arguments::integer(const std::string& name, int64_t fallback, int64_t lo
     fail(ErrorKind::usage, "{} is \"{}\", expected an integer from {} to {}", name, *text, low, high);
   return value;
 }
-
-void print_line(const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-}
-
-void print_json(const Json& document) { print_line(document.dump(2)); }
 
 }  // namespace lemnos::cli

@@ -4,6 +4,7 @@
 #include "bench/train_bench.h"
 #include "cli/command.h"
 #include "io/folder_kind.h"
+#include "ops/attention/tiles.h"
 #include "train/recompute_plan.h"
 #include "vk/device.h"
 
@@ -13,7 +14,7 @@ namespace {
 TrainWork work_of(const Arguments& arguments) {
   TrainWork work;
   work.rows = arguments.integer("--rows", 1, 1, 4096);
-  work.length = arguments.integer("--length", 512, 2, 1 << 20);
+  work.length = arguments.integer("--length", 512, 2, kMaxAttentionSegment);
   work.lora_r = arguments.has("--full") ? 0 : arguments.integer("--lora-r", 16, 1, 65536);
   work.bf16_base = arguments.has("--bf16-base");
   if (work.bf16_base && work.lora_r == 0) fail(ErrorKind::usage, "--bf16-base is for LoRA: weights that are trained are f32");
@@ -89,7 +90,7 @@ const Command kCommand_bench{
     .summary = "Training speed and memory of a model shape on random weights",
     .options = {{"CONFIG", "config.json of the shape, or its folder", OptionSpec::Kind::value, true},
                 {"--rows", "rows of a micro-batch (default: 1)"},
-                {"--length", "tokens of a row (default: 512)"},
+                {"--length", "tokens of a row, at most 32768 (default: 512)"},
                 {"--lora-r", "LoRA rank on all linear modules (default: 16)"},
                 {"--bf16-base", "the frozen matrices as a bf16 checkpoint holds them (default: f32)", OptionSpec::Kind::flag},
                 {"--full", "full training instead of LoRA", OptionSpec::Kind::flag},

@@ -5,8 +5,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/json.h"
 
 namespace lemnos::cli {
@@ -57,9 +59,20 @@ int run(int argc, char** argv);
 /// Whether `--json` is among the words, known before they are parsed.
 bool wants_json(int argc, char** argv);
 
-/// Prints the one JSON document of `--json`.
-void print_json(const Json& document);
+/// Nobody reads the standard output any more (`| head -3`): ends the command with exit code 5 (io),
+/// without a message.
+class ClosedOutput : public Error {
+  using Error::Error;
+};
+/// Part of a result on stdout. Error{io} when it cannot be written.
+void print_text(std::string_view text);
 /// A line of a result on stdout.
 void print_line(const std::string& line);
+/// Rows of cells in columns as wide as their widest cell, two spaces apart.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+/// Prints the one JSON document of `--json`.
+void print_json(const Json& document);
+/// Returns once what was printed is written.
+void flush_output();
 
 }  // namespace lemnos::cli

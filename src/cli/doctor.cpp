@@ -54,7 +54,10 @@ std::string device_selector(const Arguments& arguments, const std::optional<trai
   return config && config->use_cpu ? "cpu" : "";
 }
 
-std::string verdict(const doctor::CheckedCase& c) { return c.not_checked ? "NOT CHECKED" : c.ok() ? "ok" : "FAILED"; }
+std::string verdict(const doctor::CheckedCase& c) {
+  if (c.not_checked) return "NOT CHECKED";
+  return c.ok() ? "ok" : c.finding.no_answer ? "NOT FINITE" : "FAILED";
+}
 
 std::string extent_of(const doctor::CheckedCase& c) {
   if (c.not_checked) return "-";

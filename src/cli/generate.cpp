@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "base/error.h"
@@ -28,7 +25,7 @@ std::set<int32_t> end_ids(const std::filesystem::path& folder, const ModelConfig
   std::vector<int64_t> listed = config.eos_token_ids;
   if (std::filesystem::exists(folder / "generation_config.json")) {
     ConfigReader reader = ConfigReader::open(folder / "generation_config.json");
-    if (const auto own = reader.find_int_or_ints("eos_token_id"); !own.empty()) listed = own;
+    if (const auto own = read_eos_token_ids(reader); !own.empty()) listed = own;
   }
   for (const int64_t id : listed) ids.insert(static_cast<int32_t>(id));
   if (const auto eos = tokenizer.eos_token_id()) ids.insert(*eos);
@@ -92,6 +89,12 @@ std::unique_ptr<Decoder> make_decoder(vk::Device& device, const Loaded& loaded, 
   return decoder;
 }
 
+static_assert(kMostDecoderTokens == 32704, "--help and README.md say so");
+
+int64_t new_tokens_of(const Arguments& arguments) {
+  return arguments.integer("--max-new-tokens", 128, 1, INT32_MAX);
+}
+
 SamplingOptions sampling_of(const Arguments& arguments) {
   return {.temperature = arguments.number("--temperature", 0.0, 0.0, 100.0),
           .top_k = arguments.integer("--top-k", 0, 0, 1 << 30),
@@ -112,7 +115,7 @@ Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int
   StreamDecoder text(loaded.tokenizer, /*skip_special_tokens=*/true);
   const auto emit = [&](const std::string& part) {
     out.text += part;
-    if (stream) std::fwrite(part.data(), 1, part.size(), stdout), std::fflush(stdout);
+    if (stream) print_text(part), flush_output();
   };
   std::vector<float> logits = decoder.feed(prompt);
   for (int64_t i = 0; i < most; ++i) {
@@ -124,7 +127,7 @@ Generated generate(Decoder& decoder, const Loaded& loaded, const std::vector<int
     if (i + 1 < most) logits = decoder.feed(std::vector<int32_t>{id});
   }
   emit(text.finish());
-  if (stream) std::fputc('\n', stdout);
+  if (stream) print_line("");
   return out;
 }
 
@@ -138,13 +141,33 @@ Json document_of(const Generated& out, size_t prompt_tokens) {
   return document;
 }
 
+/// The caches' size. Error{usage} when prompt and answer may be longer than they can be; `prompt` names
+/// it.
+int64_t capacity_for(const Arguments& arguments, const std::string& prompt, size_t tokens) {
+  const int64_t most = kMostDecoderTokens - static_cast<int64_t>(tokens);
+  if (most < 1)
+    fail(ErrorKind::usage, "{} has {} tokens; prompt and answer together are at most {}, give a shorter prompt", prompt, tokens,
+         kMostDecoderTokens);
+  const int64_t asked = new_tokens_of(arguments);
+  if (asked > most)
+    fail(ErrorKind::usage, "--max-new-tokens is {} and {} has {} tokens; prompt and answer together are at most {}, give --max-new-tokens {} "
+         "or less", asked, prompt, tokens, kMostDecoderTokens, most);
+  return static_cast<int64_t>(tokens) + asked;
+}
+
+int64_t capacity_for(const Arguments& arguments, const std::vector<std::vector<int32_t>>& prompts) {
+  const auto longest = std::ranges::max_element(prompts, {}, [](const auto& prompt) { return prompt.size(); });
+  return capacity_for(arguments, format("the prompt of row {}", longest - prompts.begin() + 1), longest->size());
+}
+
 int continue_prompt(const Arguments& arguments, const Loaded& loaded, int64_t most) {
   const std::vector<int32_t> prompt = loaded.tokenizer.encode(arguments.at("--prompt"), true);
   if (prompt.empty())
     fail(ErrorKind::usage, "--prompt is empty and the tokenizer adds no token of its own");
+  const int64_t capacity = capacity_for(arguments, "the prompt", prompt.size());
   const SamplingOptions sampling = sampling_of(arguments);
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
-  const auto decoder = make_decoder(*device, loaded, static_cast<int64_t>(prompt.size()) + most);
+  const auto decoder = make_decoder(*device, loaded, capacity);
   const Generated out = generate(*decoder, loaded, prompt, most, sampling, !arguments.json());
   if (arguments.json()) print_json(document_of(out, prompt.size()));
   return 0;
@@ -161,12 +184,6 @@ std::vector<std::vector<int32_t>> encode_prompts(const std::vector<PromptRow>& r
            prompts.size());
   }
   return prompts;
-}
-
-int64_t longest_of(const std::vector<std::vector<int32_t>>& prompts) {
-  size_t longest = 0;
-  for (const auto& prompt : prompts) longest = std::max(longest, prompt.size());
-  return static_cast<int64_t>(longest);
 }
 
 /// A row and its answer; "match" where the row says what was expected.
@@ -197,8 +214,9 @@ Json counts_of(const Json& answers) {
 int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most) {
   const std::vector<PromptRow> rows = read_prompt_rows(arguments.at("--prompts"));
   const std::vector<std::vector<int32_t>> prompts = encode_prompts(rows, loaded.tokenizer);
+  const int64_t capacity = capacity_for(arguments, prompts);
   const auto device = vk::Device::open(arguments.get("--device").value_or(""));
-  const auto decoder = make_decoder(*device, loaded, longest_of(prompts) + most);
+  const auto decoder = make_decoder(*device, loaded, capacity);
   SamplingOptions sampling = sampling_of(arguments);
   Json answers = Json::array();
   for (size_t i = 0; i < rows.size(); ++i, ++sampling.seed) {
@@ -207,7 +225,7 @@ int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most
     answers.push_back(answer_of(rows[i], out.text));
     if (arguments.json()) continue;
     print_line(answers.as_array().back().dump());
-    std::fflush(stdout);
+    flush_output();
   }
   Json counts = counts_of(answers);
   if (arguments.json()) {
@@ -222,8 +240,8 @@ int continue_rows(const Arguments& arguments, const Loaded& loaded, int64_t most
 int run_generate(const Arguments& arguments) {
   if (arguments.has("--prompt") == arguments.has("--prompts"))
     fail(ErrorKind::usage, "give one of --prompt TEXT and --prompts FILE.jsonl");
+  const int64_t most = new_tokens_of(arguments);
   const Loaded loaded = load(arguments);
-  const int64_t most = arguments.integer("--max-new-tokens", 128, 1, 1 << 20);
   return arguments.has("--prompts") ? continue_rows(arguments, loaded, most)
                                     : continue_prompt(arguments, loaded, most);
 }
@@ -240,7 +258,7 @@ const Command kCommand_generate{
                 {"--prompts",
                  "JSONL file of {\"prompt\", \"completion\"?} rows: one JSON line each, and how "
                  "many match"},
-                {"--max-new-tokens", "at most this many tokens (default: 128)"},
+                {"--max-new-tokens", "at most this many tokens (default: 128); prompt and answer together at most 32704"},
                 {"--temperature", "0 (greedy) or the sampling temperature (default: 0)"},
                 {"--top-k", "sample among the k likeliest; 0: among all (default: 0)"},
                 {"--top-p", "sample among the likeliest that reach this probability (default: 1)"},

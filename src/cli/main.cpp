@@ -1,6 +1,7 @@
-#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
 
@@ -8,7 +9,6 @@
 #include "base/log.h"
 #include "base/printable.h"
 #include "cli/command.h"
-#include "io/file.h"
 
 namespace lemnos::cli {
 namespace {
@@ -36,7 +36,12 @@ int report(bool json, const char* kind, int code, const char* message) {
   error.set("message", printable(message));
   error.set("exit_code", code);
   document.set("error", std::move(error));
-  print_json(document);
+  try {
+    print_json(document);
+    flush_output();
+  } catch (const Error&) {
+    // The code and the line above tell what went wrong; that stdout is gone as well changes nothing.
+  }
   return code;
 }
 
@@ -44,10 +49,13 @@ int report(bool json, ErrorKind kind, const char* message) { return report(json,
 
 int run_and_report(int argc, char** argv) {
   const bool json = wants_json(argc, argv);
+  int code = 0;
   try {
-    const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_io("write to", "the standard output", errno);
+    code = run(argc, argv);
+    flush_output();
     return code;
+  } catch (const ClosedOutput& closed) {
+    return code != 0 ? code : exit_code(closed.kind());
   } catch (const Error& error) {
     return report(json, error.kind(), error.what());
   } catch (const std::bad_alloc&) {
@@ -57,11 +65,21 @@ int run_and_report(int argc, char** argv) {
   }
 }
 
+/// A stream that the caller closed (`2>&-`) stays so: else the next file opened would get its number,
+/// and the log with it. Writing into what is open for reading only fails.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", O_RDONLY);  // takes the lowest free number
+}
+
 }  // namespace
 }  // namespace lemnos::cli
 
 int main(int argc, char** argv) {
-  // Beyond a file size limit, as on a full disk, write() shall fail with a message, not end the process.
+  // Beyond a file size limit, as on a full disk, write() shall fail with a message, not end the process;
+  // into a pipe that nobody reads it shall fail too, as a run does not depend on its log.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  lemnos::cli::keep_standard_streams();
   return lemnos::cli::run_and_report(argc, argv);
 }

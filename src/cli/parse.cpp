@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <span>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -147,11 +148,11 @@ class Parser {
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the last first
     } catch (const CLI::CallForVersion& version) {
-      if (!wants_json(argc, argv)) return app_.exit(version);
+      if (!wants_json(argc, argv)) return print_answer(version);
       print_json(Json::Object{{"version", LEMNOS_VERSION}});
       return 0;
     } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) return app_.exit(error);  // --help
+      if (error.get_exit_code() == 0) return print_answer(error);  // --help
       fail(ErrorKind::usage, "{}\nRun with --help for the options.", what_is_wrong(error));
     }
     for (Added& added : added_) {
@@ -163,6 +164,14 @@ class Parser {
   }
 
  private:
+  /// What CLI11 says itself: help and version.
+  int print_answer(const CLI::ParseError& question) {
+    std::ostringstream out;
+    const int code = app_.exit(question, out, out);
+    print_text(out.str());
+    return code;
+  }
+
   /// What was typed, checked as far as CLI11 would not say it well.
   static std::vector<std::string> words_of(std::span<char* const> typed) {
     check_start(typed);

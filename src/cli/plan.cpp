@@ -63,6 +63,7 @@ int run_plan(const Arguments& arguments) {
   } else {
     print(report, profile, arguments.has("--modules"));
   }
+  for (const std::string& refusal : report.refusals) log_warning("`lemnos train` would refuse this: {}", refusal);
   if (!too_large) return 0;
   log_message(LogLevel::error, *too_large);  // the plan, not this, is the document of --json
   return exit_code(ErrorKind::out_of_memory);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/input_file.h"
+#include "data/packed.h"
 
 namespace lemnos::data {
 namespace {
@@ -55,6 +56,8 @@ int64_t for_each_json_line(const std::string& file,
   int64_t blank = 0;
   for (int64_t line = 1; std::getline(in, text); ++line) {
     std::string_view view = text;
+    if (line == 1)
+      if (const auto why = why_not_text(view, file)) fail(ErrorKind::unsupported, "{} is {}", file, *why);
     if (line == 1 && view.starts_with(kByteOrderMark)) view.remove_prefix(kByteOrderMark.size());
     if (is_blank(view))
       ++blank;

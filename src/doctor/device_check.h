@@ -18,6 +18,7 @@ struct Finding {
   double error = 0;    // that error
   int64_t compared = 0;
   std::string fault;   // empty: passed
+  bool no_answer = false;  // the reference itself is not finite there, so the fault is not the device's
 };
 
 /// Runs single nodes on a device between guard words, more than once: the first run shares memory as a

@@ -47,6 +47,17 @@ std::string name_of_case(const KernelCase& c) {
   return text + (c.axes ? " at " + c.sizes_text() : std::string());
 }
 
+[[noreturn]] void refuse(const vk::Device& device, const CheckedCase& checked, int64_t failed) {
+  const std::string name = name_of_case(checked.kernel_case);
+  if (checked.finding.no_answer)
+    fail(ErrorKind::corrupt_input, "{} with the attributes {} gives no finite number on finite inputs: {}. That is no fault of the device: "
+         "look at the numbers of the model's config.json", name, to_string(checked.kernel_case.attrs), checked.finding.fault);
+  fail(ErrorKind::device, "{} ({}) computes {} wrongly: {}. Nothing is trained with it; `lemnos doctor` checks all kernels, another "
+       "driver version or --device may help{}",
+       device.info().name, device.info().driver, name, checked.not_checked ? "it could not be checked" : checked.finding.fault,
+       failed > 1 ? lemnos::format(" ({} fail)", counted(failed, "case")) : std::string());
+}
+
 }  // namespace
 
 int64_t KernelReport::run() const {
@@ -99,12 +110,7 @@ void require_sound_kernels(vk::Device& device, std::span<const Graph* const> gra
     log_info("kernel check: {} in {} on {}, {:.1f} s", counted(report.kernels(), "kernel"), counted(report.run(), "case"),
              device.info().name, report.seconds);
   for (const CheckedCase& checked : report.cases)
-    if (!checked.ok())
-      fail(ErrorKind::device, "{} ({}) computes {} wrongly: {}. Nothing is trained with it; `lemnos doctor` checks all kernels, another "
-           "driver version or --device may help{}",
-           device.info().name, device.info().driver, name_of_case(checked.kernel_case),
-           checked.not_checked ? "it could not be checked" : checked.finding.fault,
-           report.failed() > 1 ? lemnos::format(" ({} fail)", counted(report.failed(), "case")) : std::string());
+    if (!checked.ok()) refuse(device, checked, report.failed());
 }
 
 Json to_json(const KernelReport& report) {
@@ -126,6 +132,7 @@ Json to_json(const KernelReport& report) {
     row.set("remembered", checked.remembered);
     row.set("ok", checked.ok());
     if (!checked.finding.fault.empty()) row.set("fault", checked.finding.fault);
+    if (checked.finding.no_answer) row.set("reference_not_finite", true);
     list.push_back(std::move(row));
   }
   return list;

@@ -35,7 +35,8 @@ struct CheckOptions {
 KernelReport check_kernels(vk::Device& device, std::span<const Graph* const> graphs, const CheckOptions& options = {});
 
 /// Before a training: what has not passed yet is checked; one line in the log when anything was. Throws
-/// Error{device} naming the first kernel that fails.
+/// Error{device} naming the first kernel that fails; Error{corrupt_input} when an attribute leads the
+/// reference itself out of the finite numbers.
 void require_sound_kernels(vk::Device& device, std::span<const Graph* const> graphs);
 
 Json to_json(const KernelReport& report);

@@ -12,9 +12,6 @@
 namespace lemnos {
 namespace {
 
-/// Tokens of a prompt that go through the model together.
-constexpr int64_t kPromptChunk = 64;
-
 struct Planned {
   Graph graph;
   ValueId logits;

@@ -8,11 +8,17 @@
 
 #include "graph/memory_plan.h"
 #include "models/model.h"
+#include "ops/attention/tiles.h"
 #include "peft/lora.h"
 #include "runtime/program.h"
 #include "vk/device.h"
 
 namespace lemnos {
+
+/// Tokens of a prompt that go through the model together; the caches end in as many spare rows.
+inline constexpr int64_t kPromptChunk = 64;
+/// The largest capacity.
+inline constexpr int64_t kMostDecoderTokens = kMaxAttentionSegment - kPromptChunk;
 
 struct DecoderSetup {
   ModelConfig model;

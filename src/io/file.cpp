@@ -18,7 +18,7 @@ namespace {
 class Descriptor {
  public:
   explicit Descriptor(const std::filesystem::path& path)
-      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe must not wait
     if (number_ < 0) fail_io("open", path, errno);
   }
   ~Descriptor() { ::close(number_); }

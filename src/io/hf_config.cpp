@@ -1,5 +1,6 @@
 #include "io/hf_config.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -32,6 +33,19 @@ std::string shortened(const Json& value) {
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
+void refuse_non_finite(const Json& value, const std::string& source, const std::string& name) {
+  if (value.is_object())
+    for (const auto& [key, inside] : value.as_object())
+      refuse_non_finite(inside, source, name + (name.empty() ? "" : ".") + key);
+  if (value.is_array())
+    for (size_t i = 0; i < value.as_array().size(); ++i)
+      refuse_non_finite(value.as_array()[i], source, format("{}[{}]", name, i));
+  if (!value.is_number() || std::isfinite(value.as_number())) return;
+  const double number = value.as_number();
+  fail(ErrorKind::corrupt_input, "{}: \"{}\" is {}, which is no number of JSON; expected a finite number", source, name,
+       std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+}
+
 }  // namespace
 
 ConfigReader ConfigReader::open(const std::filesystem::path& file) {
@@ -43,6 +57,7 @@ ConfigReader::ConfigReader(Json object, std::string source)
   if (!object_.is_object())
     fail(ErrorKind::corrupt_input, "{}: expected a JSON object, found {}", source_,
          object_.type_name());
+  refuse_non_finite(object_, source_, "");
 }
 
 const Json* ConfigReader::find(std::string_view key) {
@@ -60,6 +75,14 @@ void ConfigReader::fail_field(std::string_view key, std::string_view expected) c
   const Json* value = object_.find(key);
   fail(ErrorKind::corrupt_input, "{}: \"{}\" is {}, expected {}", source_, key,
        value == nullptr ? std::string("missing") : shortened(*value), expected);
+}
+
+void ConfigReader::check_range(std::string_view key, double value, double low, double high) const {
+  if (!(value >= low && value <= high)) fail_field(key, format("a number from {} to {}", low, high));
+}
+
+void ConfigReader::check_range(std::string_view key, int64_t value, int64_t low, int64_t high) const {
+  if (value < low || value > high) fail_field(key, format("an integer from {} to {}", low, high));
 }
 
 template <typename T, typename Convert>

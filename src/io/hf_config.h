@@ -15,11 +15,12 @@ namespace lemnos {
 
 /// Reads a `config.json` (or an object inside it) field by field and remembers which fields were
 /// asked for, so that a field nobody understood can be refused by name. A field that is null counts
-/// as absent. Every error names file, field, what was found and what was expected.
+/// as absent. Every error names file, field, what was found and what was expected. A number that is not
+/// finite, which Python writes and JSON does not have, is refused wherever it stands.
 class ConfigReader {
  public:
   static ConfigReader open(const std::filesystem::path& file);
-  /// `source` names the object in errors. Error{corrupt_input} unless `object` is one.
+  /// `source` names the object in errors. Error{corrupt_input} unless `object` is one of finite numbers.
   ConfigReader(Json object, std::string source);
 
   /// Required: Error{corrupt_input} when absent or of another type. Integers are taken as reals,
@@ -83,6 +84,9 @@ class ConfigReader {
   const Json& json() const& { return object_; }
   Json json() && { return std::move(object_); }
 
+  /// `fail_field` naming the range unless low <= value <= high.
+  void check_range(std::string_view key, double value, double low, double high) const;
+  void check_range(std::string_view key, int64_t value, int64_t low, int64_t high) const;
   /// Error{corrupt_input}: "<source>: \"<key>\" is <found>, expected <expected>".
   [[noreturn]] void fail_field(std::string_view key, std::string_view expected) const;
 

@@ -1,7 +1,7 @@
 #include "io/rope_config.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -49,15 +49,23 @@ struct TopLevel {
   int64_t max_position_embeddings = 0;
 };
 
-double positive(const ConfigReader& parameters, std::string_view key, double value) {
-  if (!(value > 0) || !std::isfinite(value)) parameters.fail_field(key, "a number above 0");
+/// Wider than any model's, and narrow enough that no table computed from them in float32 overflows.
+struct Limits {
+  double low, high;
+};
+constexpr Limits kTheta{1, 1e30}, kPart{1e-3, 1}, kFactor{1e-6, 1e6}, kAttentionFactor{0, 1e6};
+constexpr int64_t kMostPositions = std::numeric_limits<int32_t>::max();
+
+std::optional<double> find_within(ConfigReader& parameters, std::string_view key, Limits limits) {
+  const auto value = parameters.find_double(key);
+  if (value) parameters.check_range(key, *value, limits.low, limits.high);
   return value;
 }
 
-std::optional<double> find_positive(ConfigReader& parameters, std::string_view key) {
-  const auto value = parameters.find_double(key);
-  if (value) positive(parameters, key, *value);
-  return value;
+std::vector<double> get_factors(ConfigReader& parameters, std::string_view key) {
+  std::vector<double> factors = parameters.get_doubles(key);
+  for (const double value : factors) parameters.check_range(key, value, kFactor.low, kFactor.high);
+  return factors;
 }
 
 bool has_original_length(const std::string& rope_type) {
@@ -67,26 +75,24 @@ bool has_original_length(const std::string& rope_type) {
 /// Transformers lets the field at the top win, and falls back on the full length.
 int64_t original_length(ConfigReader& parameters, const TopLevel& top) {
   const auto inside = parameters.find_int("original_max_position_embeddings");
-  if (inside && *inside <= 0)
-    parameters.fail_field("original_max_position_embeddings", "an integer above 0");
+  if (inside) parameters.check_range("original_max_position_embeddings", *inside, 1, kMostPositions);
   if (top.original_max_position_embeddings) return *top.original_max_position_embeddings;
   return inside.value_or(top.max_position_embeddings);
 }
 
 void read_factors(ConfigReader& parameters, RopeConfig& rope) {
-  rope.factor = find_positive(parameters, "factor");
+  rope.factor = find_within(parameters, "factor", kFactor);
   if (rope.factor && *rope.factor < 1)
     parameters.note(format("{}: \"factor\" is {}, below 1", parameters.source(), *rope.factor));
-  rope.attention_factor = parameters.find_double("attention_factor");
-  if (rope.attention_factor && *rope.attention_factor < 0)
-    parameters.fail_field("attention_factor", "a number of 0 or more");
+  rope.attention_factor = find_within(parameters, "attention_factor", kAttentionFactor);
 }
 
 void read_yarn(ConfigReader& parameters, RopeConfig& rope) {
   // Transformers takes 0 for "not given" here.
   const auto given = [&](std::string_view key) {
     const auto value = parameters.find_double(key);
-    return value && *value != 0 ? value : std::nullopt;
+    if (!value || *value == 0) return std::optional<double>();
+    return find_within(parameters, key, kFactor);
   };
   rope.beta_fast = given("beta_fast").value_or(32);
   rope.beta_slow = given("beta_slow").value_or(1);
@@ -99,10 +105,8 @@ void read_yarn(ConfigReader& parameters, RopeConfig& rope) {
 }
 
 void read_llama3(ConfigReader& parameters, RopeConfig& rope) {
-  rope.low_freq_factor =
-      positive(parameters, "low_freq_factor", parameters.get_double("low_freq_factor"));
-  rope.high_freq_factor =
-      positive(parameters, "high_freq_factor", parameters.get_double("high_freq_factor"));
+  rope.low_freq_factor = *find_within(parameters, "low_freq_factor", kFactor);
+  rope.high_freq_factor = *find_within(parameters, "high_freq_factor", kFactor);
   if (rope.high_freq_factor <= rope.low_freq_factor)
     parameters.fail_field("high_freq_factor", "more than low_freq_factor");
 }
@@ -136,9 +140,9 @@ RopeConfig read_parameters(ConfigReader& parameters, const TopLevel& top,
   for (const std::string_view key : fields_of(rope.rope_type, parameters).required)
     if (!parameters.has(key))
       parameters.fail_field(key, format("a value; the rope type \"{}\" needs it", rope.rope_type));
-  const auto theta = find_positive(parameters, "rope_theta");
+  const auto theta = find_within(parameters, "rope_theta", kTheta);
   rope.theta = theta ? *theta : top.theta.value_or(options.default_theta);
-  const auto partial = find_positive(parameters, "partial_rotary_factor");
+  const auto partial = find_within(parameters, "partial_rotary_factor", kPart);
   rope.partial_rotary_factor = partial ? *partial : top.partial_rotary_factor.value_or(1.0);
   rope.max_position_embeddings = top.max_position_embeddings;
   if (has_original_length(rope.rope_type))
@@ -147,8 +151,8 @@ RopeConfig read_parameters(ConfigReader& parameters, const TopLevel& top,
   if (rope.rope_type == "yarn") read_yarn(parameters, rope);
   if (rope.rope_type == "llama3") read_llama3(parameters, rope);
   if (rope.rope_type == "longrope") {
-    rope.short_factor = parameters.get_doubles("short_factor");
-    rope.long_factor = parameters.get_doubles("long_factor");
+    rope.short_factor = get_factors(parameters, "short_factor");
+    rope.long_factor = get_factors(parameters, "long_factor");
     if (rope.short_factor.size() != rope.long_factor.size())
       parameters.fail_field("long_factor",
                             format("{} numbers, as short_factor", rope.short_factor.size()));
@@ -158,14 +162,13 @@ RopeConfig read_parameters(ConfigReader& parameters, const TopLevel& top,
 
 TopLevel read_top_level(ConfigReader& config) {
   TopLevel top;
-  top.theta = find_positive(config, "rope_theta");
-  top.partial_rotary_factor = find_positive(config, "partial_rotary_factor");
+  top.theta = find_within(config, "rope_theta", kTheta);
+  top.partial_rotary_factor = find_within(config, "partial_rotary_factor", kPart);
   top.original_max_position_embeddings = config.find_int("original_max_position_embeddings");
   top.max_position_embeddings = config.get_int("max_position_embeddings");
-  if (top.max_position_embeddings <= 0)
-    config.fail_field("max_position_embeddings", "an integer above 0");
-  if (top.original_max_position_embeddings && *top.original_max_position_embeddings <= 0)
-    config.fail_field("original_max_position_embeddings", "an integer above 0");
+  config.check_range("max_position_embeddings", top.max_position_embeddings, 1, kMostPositions);
+  if (top.original_max_position_embeddings)
+    config.check_range("original_max_position_embeddings", *top.original_max_position_embeddings, 1, kMostPositions);
   return top;
 }
 
@@ -185,8 +188,6 @@ std::optional<ConfigReader> find_parameters(ConfigReader& config, std::string_vi
 
 void check_partial(const ConfigReader& config, const RopeConfig& rope,
                    const RopeReadOptions& options) {
-  if (rope.partial_rotary_factor > 1)
-    config.fail_field("partial_rotary_factor", "a number of at most 1");
   if (!options.partial_rotary && rope.partial_rotary_factor != 1)
     fail(ErrorKind::unsupported, "{}: \"partial_rotary_factor\" is {}; this family only supports 1",
          config.source(), rope.partial_rotary_factor);

@@ -69,16 +69,17 @@ std::vector<std::string> features_of(const ModelConfig& config) {
   return {names.begin(), names.end()};
 }
 
+std::vector<FeaturePair> interacting_pairs(const Family& family) {
+  std::vector<FeaturePair> pairs(std::begin(kInteracting), std::end(kInteracting));
+  pairs.insert(pairs.end(), family.interacting.begin(), family.interacting.end());
+  return pairs;
+}
+
 std::vector<FeaturePair> interacting_features(const ModelConfig& config) {
   const std::vector<std::string> features = features_of(config);
-  const auto has = [&](const char* name) { return std::binary_search(features.begin(), features.end(), name); };
-  std::vector<FeaturePair> pairs;
-  const auto add = [&](const auto& listed) {
-    for (const auto& [a, b] : listed)
-      if (has(a) && has(b)) pairs.emplace_back(a, b);
-  };
-  add(kInteracting);
-  add(config.family->interacting);
+  const auto has = [&](const std::string& name) { return std::binary_search(features.begin(), features.end(), name); };
+  std::vector<FeaturePair> pairs = interacting_pairs(*config.family);
+  std::erase_if(pairs, [&](const FeaturePair& pair) { return !has(pair.first) || !has(pair.second); });
   return pairs;
 }
 

@@ -10,7 +10,7 @@ ModelConfig read_config(ConfigReader& reader) {
   const Json* given = reader.json().find("sliding_window");
   const bool off = given != nullptr && given->is_null();
   const int64_t window = off ? 0 : reader.get_int_or("sliding_window", 4096);
-  if (!off && window <= 0) reader.fail_field("sliding_window", "a positive integer or null");
+  if (!off) check_window(reader, window);
   config.sliding_window.assign(config.sliding_window.size(), window);
   return config;
 }

@@ -18,8 +18,8 @@ ModelConfig read_config(ConfigReader& reader) {
   check_size(reader, "num_local_experts", config.num_experts, kMostParts);
   if (config.num_experts_per_tok < 1 || config.num_experts_per_tok > config.num_experts)
     reader.fail_field("num_experts_per_tok", format("1 to num_local_experts {}", config.num_experts));
-  const int64_t window = reader.get_int_or("sliding_window", 0);
-  if (window < 0) reader.fail_field("sliding_window", "a positive integer or null");
+  const int64_t window = reader.get_int_or("sliding_window", 0);  // 0: none
+  if (window != 0) check_window(reader, window);
   config.sliding_window.assign(config.sliding_window.size(), window);
   reader.expect("router_jitter_noise", 0.0);
   reader.expect("output_router_logits", false);  // true adds the load-balancing loss

@@ -1,8 +1,11 @@
 #include "models/model.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/error.h"
+#include "models/rope_table.h"
 
 namespace lemnos {
 namespace {
@@ -53,6 +56,17 @@ std::vector<DiskSlice> disk_layout(const ModelConfig& config, const std::string&
   return {{parameter, shape, 0}};
 }
 
+void check_rope(const ConfigReader& reader, const RopeSpec& spec) {
+  constexpr int64_t kShort = 1, kLong = std::numeric_limits<int32_t>::max();  // the types change in between
+  for (const int64_t length : {kShort, kLong}) {
+    const RopeFrequencies f = in_place(reader.source(), [&] { return rope_frequencies(spec.config, spec.head_dim, length); });
+    const bool finite = std::ranges::all_of(f.inv_freq, [](float x) { return std::isfinite(x); });
+    if (!finite || !std::isfinite(static_cast<float>(f.attention_scaling)))
+      fail(ErrorKind::corrupt_input, "{}: the fields of its rope type \"{}\" give positions that are not finite", reader.source(),
+           spec.config.rope_type);
+  }
+}
+
 void check_size(const ConfigReader& reader, std::string_view key, int64_t value, int64_t most) {
   if (value <= 0 || value > most) reader.fail_field(key, format("a positive integer of at most {}", most));
 }
@@ -80,27 +94,42 @@ ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& def
   if (c.head_dim % 2 != 0) reader.fail_field("head_dim", "an even number (rotary embedding)");
   c.max_position_embeddings = reader.get_int("max_position_embeddings");
   c.rms_norm_eps = reader.get_double_or("rms_norm_eps", defaults.rms_norm_eps);
+  reader.check_range("rms_norm_eps", c.rms_norm_eps, 1e-30, 1);  // 0 would divide a row of zeros by zero
   c.initializer_range = reader.get_double_or("initializer_range", 0.02);
+  reader.check_range("initializer_range", c.initializer_range, 0, 100);
   c.tie_word_embeddings = reader.get_bool_or("tie_word_embeddings", false);
   c.pad_token_id = read_pad_token_id(reader, c.vocab_size);
   c.bos_token_id = reader.get_int_or("bos_token_id", -1);
-  c.eos_token_ids = reader.find_int_or_ints("eos_token_id");
+  reader.check_range("bos_token_id", c.bos_token_id, -1, kMostRows);
+  c.eos_token_ids = read_eos_token_ids(reader);
   reader.expect("hidden_act", "silu");
   reader.expect("attention_dropout", 0.0);
   c.sliding_window.assign(static_cast<size_t>(c.num_hidden_layers), 0);
   c.ropes = {{"", read_rope_config(reader, {.default_theta = defaults.rope_theta}), c.head_dim}};
+  check_rope(reader, c.ropes[0]);
   return c;
+}
+
+void check_window(const ConfigReader& reader, int64_t window) {
+  reader.check_range("sliding_window", window, 1, std::numeric_limits<int32_t>::max());
+}
+
+std::vector<int64_t> read_eos_token_ids(ConfigReader& reader) {
+  std::vector<int64_t> ids = reader.find_int_or_ints("eos_token_id");
+  for (const int64_t id : ids) reader.check_range("eos_token_id", id, -1, kMostRows);
+  return ids;
 }
 
 void read_qwen_sliding_window(ConfigReader& reader, ModelConfig& config) {
   const bool use = reader.get_bool_or("use_sliding_window", false);
   const int64_t window = reader.get_int_or("sliding_window", 4096);
   const int64_t first = reader.get_int_or("max_window_layers", 28);
+  reader.check_range("max_window_layers", first, 0, std::numeric_limits<int32_t>::max());
   const auto layer_types = reader.find_strings("layer_types");
   const auto layers = static_cast<size_t>(config.num_hidden_layers);
   if (layer_types && layer_types->size() != layers)
     reader.fail_field("layer_types", format("{} entries, one per layer", layers));
-  if (use && window <= 0) reader.fail_field("sliding_window", "a positive integer");
+  if (use) check_window(reader, window);
   for (size_t i = 0; i < layers; ++i) {
     bool slides = use && static_cast<int64_t>(i) >= first;
     if (layer_types) {

@@ -108,8 +108,17 @@ ModelConfig read_decoder_config(ConfigReader& reader, const DecoderDefaults& def
 
 /// Larger than any model; the product of any four still fits 64 bits.
 inline constexpr int64_t kMostRows = int64_t{1} << 24, kMostWidth = int64_t{1} << 20, kMostParts = 4096;
+/// Error{corrupt_input} naming the fields unless the tables of positions can be computed from them and
+/// are finite.
+void check_rope(const ConfigReader& reader, const RopeSpec& spec);
 /// Error{corrupt_input} naming the field unless 1 <= value <= most.
 void check_size(const ConfigReader& reader, std::string_view key, int64_t value, int64_t most);
+
+/// Error{corrupt_input} unless `sliding_window` is a number of tokens.
+void check_window(const ConfigReader& reader, int64_t window);
+
+/// eos_token_id of config.json or generation_config.json: one, several or none.
+std::vector<int64_t> read_eos_token_ids(ConfigReader& reader);
 
 /// `layer_types` or the use_sliding_window / max_window_layers rule of the Qwen families.
 void read_qwen_sliding_window(ConfigReader& reader, ModelConfig& config);

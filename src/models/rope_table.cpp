@@ -149,7 +149,7 @@ RopeFrequencies longrope(const RopeConfig& rope, int64_t dim, int64_t sequence_l
   std::vector<float> inv_freq = position_frequencies(static_cast<float>(rope.theta), dim);
   if (factors.size() != inv_freq.size())
     fail(ErrorKind::corrupt_input,
-         "config.json: \"{}\" has {} entries; {} rotary dimensions need {}",
+         "\"{}\" has {} entries; {} rotary dimensions need {}",
          is_long ? "long_factor" : "short_factor", factors.size(), dim, inv_freq.size());
   for (size_t i = 0; i < inv_freq.size(); ++i)
     inv_freq[i] = 1.0f / (static_cast<float>(factors[i]) * inv_freq[i]);

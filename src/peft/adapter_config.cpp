@@ -23,6 +23,10 @@ const std::vector<std::pair<const char*, Json>>& fixed_keys() {
   return keys;
 }
 
+/// More than any adapter has; products with a width still fit.
+constexpr int64_t kMostRank = 1'000'000'000;  // lora_r's limit
+constexpr double kMostAlpha = 1e12;
+
 /// Keys without effect on the mathematics of a plain adapter.
 constexpr const char* kHarmless[] = {"auto_mapping", "inference_mode", "megatron_config", "megatron_core",
                                      "peft_version", "qalora_group_size", "revision", "base_model_name_or_path"};
@@ -64,9 +68,11 @@ AdapterConfig read_adapter_config(const std::filesystem::path& file) {
   if (const std::string type = reader.get_string("peft_type"); type != "LORA")
     fail(ErrorKind::unsupported, "{}: peft_type {} is not supported (LORA is)", reader.source(), type);
   config.lora.r = reader.get_int("r");
-  if (config.lora.r <= 0) reader.fail_field("r", "a positive integer");
+  reader.check_range("r", config.lora.r, 1, kMostRank);
   config.lora.lora_alpha = reader.get_double("lora_alpha");
+  reader.check_range("lora_alpha", config.lora.lora_alpha, -kMostAlpha, kMostAlpha);
   config.lora.lora_dropout = reader.get_double_or("lora_dropout", 0.0);
+  reader.check_range("lora_dropout", config.lora.lora_dropout, 0, 1);
   config.lora.target_modules = read_targets(reader);
   config.base_model_name_or_path = reader.get_string_or("base_model_name_or_path", "");
   refuse_the_rest(reader);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Claim {
   ProgramParts program;
   std::vector<std::string> features;   // sorted
   std::vector<FeaturePair> together;   // pairs of them that one record must hold
+  std::map<std::string, std::string> fields;  // what of config.json a feature comes from, where it does
 };
 
 }  // namespace lemnos::proof

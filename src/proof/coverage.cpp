@@ -34,8 +34,11 @@ class Judge {
     for (const Record& record : records)
       if (record.family == coverage_.family && record.stage == coverage_.stage) records_.push_back(&record);
     coverage_.any_record = !records_.empty();
-    for (const std::string& feature : claim.features)
-      want(feature, [&](const Record& record) { return holds(record.features, feature); });
+    for (const std::string& feature : claim.features) {
+      const auto fields = claim.fields.find(feature);
+      want(feature, [&](const Record& record) { return holds(record.features, feature); },
+           fields == claim.fields.end() ? std::string() : fields->second);
+    }
     for (const auto& [a, b] : claim.together)
       want(format("{} with {}", a, b), [&](const Record& record) { return holds(record.features, a) && holds(record.features, b); });
     for (const std::string& op : claim.program.ops)
@@ -44,14 +47,14 @@ class Judge {
   Coverage take() { return std::move(coverage_); }
 
  private:
-  void want(const std::string& what, const std::function<bool(const Record&)>& is_in) {
+  void want(const std::string& what, const std::function<bool(const Record&)>& is_in, const std::string& fields = {}) {
     Lack best = Lack::absent;
     for (const Record* record : records_) {
       if (!is_in(*record)) continue;
       if (record->green && record->current) return;
       best = std::max(best, record->green ? Lack::stale : Lack::red);
     }
-    coverage_.missing.push_back({what, best});
+    coverage_.missing.push_back({what, best, fields});
   }
 
   Coverage coverage_;
@@ -66,7 +69,8 @@ std::string list_of(const Coverage& coverage, Lack lack) {
   const bool ops_alone = std::ranges::all_of(coverage.missing, is_op);
   std::string text;
   for (const Missing& missing : coverage.missing)
-    if (missing.lack == lack && (ops_alone || !is_op(missing))) text += (text.empty() ? "" : ", ") + missing.what;
+    if (missing.lack == lack && (ops_alone || !is_op(missing)))
+      text += format("{}{}{}", text.empty() ? "" : ", ", missing.what, missing.fields.empty() ? "" : " (" + missing.fields + ")");
   return text;
 }
 
@@ -96,6 +100,7 @@ Json to_json(const Coverage& coverage) {
     Json row;
     row.set("what", lacking.what);
     row.set("lack", name_of(lacking.lack));
+    if (!lacking.fields.empty()) row.set("fields", lacking.fields);
     missing.push_back(std::move(row));
   }
   out.set("proven", coverage.proven());

@@ -21,6 +21,7 @@ enum class Lack {
 struct Missing {
   std::string what;
   Lack lack = Lack::absent;
+  std::string fields = {};  // "num_key_value_heads = 1": what of config.json it comes from
   bool operator==(const Missing&) const = default;
 };
 
@@ -38,7 +39,7 @@ struct Coverage {
 
 Coverage cover(const Claim& claim, std::span<const Record> records);
 
-/// {"proven": ..., "missing": [{"what", "lack"}], "text"}
+/// {"proven": ..., "missing": [{"what", "lack", "fields"?}], "text"}
 Json to_json(const Coverage& coverage);
 
 }  // namespace lemnos::proof

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "models/feature_fields.h"
 #include "ops/loss/linear_cross_entropy.h"
 #include "train/engine_plan.h"
 
@@ -50,7 +51,11 @@ proof::Claim claim_of(const ModelConfig& model, const std::string& stage, const 
   if (stage == "lora")
     for (const auto& [name, dtype] : dtypes)
       if (dtype != DType::f32) features.insert(std::string("weights:") + name_of(dtype));
-  return {{model.family->model_type, stage, ops_of(model, stage)}, {features.begin(), features.end()}, interacting_features(model)};
+  std::map<std::string, std::string> fields;
+  for (const std::string& feature : of_config)
+    if (std::string text = fields_behind(model, feature); !text.empty()) fields[feature] = std::move(text);
+  return {{model.family->model_type, stage, ops_of(model, stage)}, {features.begin(), features.end()}, interacting_features(model),
+          std::move(fields)};
 }
 
 }  // namespace lemnos

@@ -53,7 +53,7 @@ void Loop::resume(TrainerState state) {
   last_saved_ = state_.global_step;
 }
 
-void Loop::train_window() {
+void Loop::train_window(const std::function<void(int64_t)>& begun) {
   const data::Window& window = sampler_.window();
   const double learning_rate = schedule_.at(state_.global_step);
   StepParams step;
@@ -79,6 +79,7 @@ void Loop::train_window() {
          state_.global_step + 1, std::isfinite(result.loss_sum) ? "gradient" : "loss",
          last_saved_ > 0 ? format("checkpoint-{} is intact", last_saved_) : std::string("no checkpoint was written yet"));
   }
+  if (!warm_) begun(state_.global_step);
   sampler_.advance();
   after_step(result, supervised, learning_rate);
 }
@@ -137,12 +138,11 @@ void Loop::save() {
   if (prepared_.config.save_total_limit) own_.rotate(*prepared_.config.save_total_limit);
 }
 
-TrainResult Loop::run(const std::function<bool()>& interrupted) {
-  restart_metrics(prepared_.config.output_dir, state_.global_step);
+TrainResult Loop::run(const std::function<bool()>& interrupted, const std::function<void(int64_t)>& begun) {
   last_log_ = std::chrono::steady_clock::now();
   TrainResult result;
   while (state_.global_step < prepared_.total_steps) {
-    train_window();
+    train_window(begun);
     if (!warm_) warm_ = Warm{state_.global_step, std::chrono::steady_clock::now()};
     result.interrupted = interrupted();
     if ((save_is_due() || result.interrupted) && last_saved_ != state_.global_step) save();

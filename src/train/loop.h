@@ -17,10 +17,12 @@ class Loop {
 
   /// Continues after a checkpoint's step; weights and moments are restored apart (load_checkpoint).
   void resume(TrainerState state);
-  TrainResult run(const std::function<bool()>& interrupted);
+  /// `begun` is called with the number of steps done before, once the first step has succeeded and
+  /// before anything is written about it.
+  TrainResult run(const std::function<bool()>& interrupted, const std::function<void(int64_t)>& begun);
 
  private:
-  void train_window();
+  void train_window(const std::function<void(int64_t)>& begun);
   void after_step(const Engine::WindowResult& result, int64_t supervised, double learning_rate);
   void log_metrics(double grad_norm, double learning_rate);
   std::string time_left(std::chrono::steady_clock::time_point now) const;

@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "io/folder_kind.h"
 #include "models/model_builder.h"
+#include "ops/attention/tiles.h"
 #include "train/claim.h"
 #include "train/memory_limit.h"
 #include "train/proof_gate.h"
@@ -99,13 +100,19 @@ void read_model(Prepared& p) {
 /// Before tokenizer and data, which may take long.
 void check_proof(Prepared& p, Purpose purpose, ProofRecords records) {
   const proof::Claim claim = claim_of(p.identity.model, p.setup.lora ? "lora" : "base", p.setup.dtypes);
-  if (purpose == Purpose::train) {
-    p.proof = require_proven(claim, records, p.config.allow_unqualified);
-    return;
-  }
-  p.proof = proof::cover(claim, records);
-  if (!p.proof.proven() && !p.config.allow_unqualified)
-    log_warning("`lemnos train` would refuse this: {}", p.proof.text());
+  p.proof = purpose == Purpose::train ? require_proven(claim, records, p.config.allow_unqualified) : proof::cover(claim, records);
+}
+
+/// A padded row is what attention sees at a time.
+void check_padded_length(const Prepared& p, int64_t length) {
+  if (length <= kMaxAttentionSegment) return;
+  const data::DataReport& report = p.dataset.report;
+  if (report.longest <= kMaxAttentionSegment)
+    fail(ErrorKind::usage, "pad_to_multiple_of pads the longest row, of {}, to {}; at most {} are possible, choose a smaller multiple",
+         counted(report.longest, "token"), length, kMaxAttentionSegment);
+  const auto row = std::ranges::max_element(p.dataset.examples, {}, [](const data::Example& e) { return e.ids.size(); });
+  fail(ErrorKind::usage, "{}: the row has {} and training handles at most {} a row; set max_length to {} or less, or split the row",
+       data::place_text(report, {row->file, row->line}), counted(report.longest, "token"), kMaxAttentionSegment, kMaxAttentionSegment);
 }
 
 void plan_batches(Prepared& p) {
@@ -116,6 +123,7 @@ void plan_batches(Prepared& p) {
                 .shuffle = config.train_sampling_strategy == SamplingStrategy::random};
   if (config.pad_to_multiple_of) p.sampling.buckets.multiple = *config.pad_to_multiple_of;
   const data::Sampler sampler(p.dataset, p.sampling);
+  check_padded_length(p, sampler.buckets().back());
   for (const int64_t length : sampler.buckets())
     p.setup.buckets.push_back({p.sampling.rows_per_batch, length, 2 * p.sampling.rows_per_batch});
   p.total_steps = total_steps_of(config.max_steps, config.num_train_epochs, sampler.windows_per_epoch());

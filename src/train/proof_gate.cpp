@@ -10,7 +10,7 @@ namespace {
 
 std::string advice(const proof::Coverage& coverage) {
   const bool stale = std::ranges::any_of(coverage.missing, [](const proof::Missing& m) { return m.lack == proof::Lack::stale; });
-  return lemnos::format("`lemnos architectures` lists what is proven{}", stale ? ", scripts/qualify makes records anew" : "");
+  return lemnos::format("`lemnos architectures` lists the features that are proven{}", stale ? ", scripts/qualify makes records anew" : "");
 }
 
 }  // namespace

@@ -68,9 +68,7 @@ bool same_run(const TrainerState& a, const TrainerState& b) {
   return std::equal(x.begin(), x.begin() + static_cast<ptrdiff_t>(std::min(x.size(), y.size())), y.begin());
 }
 
-}  // namespace
-
-void check_run_folder(const TrainConfig& config) {
+void check_run_folder(const TrainConfig& config, bool has_checkpoints) {
   check_writable(config.output_dir);
   std::error_code absent;
   const auto is_output = [&](const fs::path& folder) { return fs::equivalent(folder, config.output_dir, absent); };
@@ -80,11 +78,43 @@ void check_run_folder(const TrainConfig& config) {
     fail(ErrorKind::usage, "output_dir {} is the model's own folder, which the run would overwrite; choose another",
          config.output_dir);
   refuse_foreign_checkpoints(config.output_dir);
-  const bool has_checkpoints = newest_checkpoint(config.output_dir).has_value();
   if (!has_checkpoints) refuse_finished_model(config.output_dir);
   if (config.resume_from_checkpoint || !has_checkpoints) return;
   fail(ErrorKind::usage, "{} holds checkpoints of an earlier run; continue it with --resume-from-checkpoint auto, or choose another output_dir",
        config.output_dir);
+}
+
+fs::path named_checkpoint(const std::string& folder) {
+  in_place("resume_from_checkpoint", [&] { require_folder(folder, kCheckpointFolder); });
+  check_checkpoint(folder);
+  return folder;
+}
+
+}  // namespace
+
+void check_run_folder(const TrainConfig& config) {
+  check_run_folder(config, newest_checkpoint(config.output_dir).has_value());
+}
+
+std::optional<fs::path> checkpoint_of_plan(const TrainConfig& config) {
+  const Checkpoints complete = complete_checkpoints(config.output_dir);
+  check_run_folder(config, !complete.empty());
+  if (!config.resume_from_checkpoint) return std::nullopt;
+  if (*config.resume_from_checkpoint != "auto") return named_checkpoint(*config.resume_from_checkpoint);
+  if (complete.empty()) return std::nullopt;
+  check_checkpoint(complete.back().second);
+  return complete.back().second;
+}
+
+RunFolder::RunFolder(const fs::path& folder) {
+  std::error_code unknown;
+  for (fs::path at = fs::absolute(folder).lexically_normal(); !fs::exists(at, unknown) && at != at.parent_path(); at = at.parent_path())
+    made_.insert(made_.begin(), at);
+  with_io_errors([&] { fs::create_directories(folder); });
+}
+
+RunFolder::~RunFolder() {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());  // not what holds something
 }
 
 RunLock::RunLock(const fs::path& run_folder) {
@@ -98,13 +128,16 @@ RunLock::RunLock(const fs::path& run_folder) {
 RunLock::~RunLock() { ::close(folder_); }
 
 std::optional<fs::path> checkpoint_to_resume(const TrainConfig& config) {
+  if (config.resume_from_checkpoint && *config.resume_from_checkpoint != "auto")
+    return named_checkpoint(*config.resume_from_checkpoint);
+  for (const auto& [step, folder] : incomplete_checkpoints(config.output_dir))
+    log_warning("{} is not complete and is passed over", folder.string());
   if (!config.resume_from_checkpoint) return std::nullopt;
-  if (*config.resume_from_checkpoint != "auto") {
-    in_place("resume_from_checkpoint", [&] { require_folder(*config.resume_from_checkpoint, kCheckpointFolder); });
-    return fs::path(*config.resume_from_checkpoint);
-  }
   auto newest = newest_checkpoint(config.output_dir);
-  if (!newest) log_info("no complete checkpoint in {}: starting from the beginning", config.output_dir);
+  if (newest)
+    check_checkpoint(*newest);
+  else
+    log_info("no complete checkpoint in {}: starting from the beginning", config.output_dir);
   return newest;
 }
 

@@ -27,9 +27,25 @@ class RunLock {
   int folder_ = -1;
 };
 
+/// output_dir with the folders above it. Those that it had to make and that are empty are gone with it:
+/// a start that fails leaves nothing.
+class RunFolder {
+ public:
+  explicit RunFolder(const std::filesystem::path& folder);
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder();
+
+ private:
+  std::vector<std::filesystem::path> made_;  // the outermost first
+};
+
 /// The checkpoint that resume_from_checkpoint means, nothing for a run from the beginning. Error{io}
-/// when there is no such folder or it holds no checkpoint.
+/// when there is no such folder or it holds no checkpoint; else as `check_checkpoint`.
 std::optional<std::filesystem::path> checkpoint_to_resume(const TrainConfig& config);
+
+/// Both at once for a plan, with their errors: nothing is changed or logged.
+std::optional<std::filesystem::path> checkpoint_of_plan(const TrainConfig& config);
 
 /// The checkpoints that a run wrote into its folder; rotation removes these and no others.
 class OwnCheckpoints {

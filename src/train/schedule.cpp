@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
+
 namespace lemnos::train {
 namespace {
 
@@ -39,7 +41,11 @@ int64_t steps_of(double value, int64_t total_steps) {
 
 int64_t total_steps_of(int64_t max_steps, double num_train_epochs, int64_t steps_per_epoch) {
   if (max_steps > 0) return max_steps;
-  return static_cast<int64_t>(std::ceil(num_train_epochs * real(steps_per_epoch)));
+  const double steps = std::ceil(num_train_epochs * real(steps_per_epoch));
+  if (steps > real(kMostSteps))
+    fail(ErrorKind::usage, "num_train_epochs is {}, which are {:.0f} steps, as an epoch of this data has {}; a run has at most {}", num_train_epochs,
+         steps, steps_per_epoch, kMostSteps);
+  return static_cast<int64_t>(steps);
 }
 
 }  // namespace lemnos::train

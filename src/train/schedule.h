@@ -22,7 +22,10 @@ struct LrSchedule {
 /// transformers for warmup_steps, warmup_ratio, logging_steps and save_steps.
 int64_t steps_of(double value, int64_t total_steps);
 
-/// Optimizer steps of a run: `max_steps` when positive, else the epochs, rounded up.
+/// A count of steps that everything computed from it holds.
+inline constexpr int64_t kMostSteps = 1'000'000'000;
+/// Optimizer steps of a run: `max_steps` when positive, else the epochs, rounded up. Error{usage} when
+/// the epochs have more than kMostSteps.
 int64_t total_steps_of(int64_t max_steps, double num_train_epochs, int64_t steps_per_epoch);
 
 }  // namespace lemnos::train

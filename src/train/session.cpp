@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "train/loop.h"
 #include "train/memory_limit.h"
+#include "train/metrics.h"
 #include "train/recompute_plan.h"
 #include "train/run_folder.h"
 #include "train/training_checkpoint.h"
@@ -47,7 +48,7 @@ Json to_json(const Recomputed& recomputed) {
   return Json::Object{{"layers", recomputed.layers}, {"ops", ops}, {"more_flops", recomputed.share}};
 }
 
-void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
+Json applied_json(const Prepared& p, const EnginePlan& plan, const vk::Device& device) {
   Json applied = to_json(p.config);
   Json targets = Json::array();
   for (const ModuleInfo& module : plan.targets) targets.push_back(module.name);
@@ -64,7 +65,7 @@ void write_applied(const Prepared& p, const EnginePlan& plan, const vk::Device& 
   applied.set("version", LEMNOS_VERSION);
   applied.set("proof", proof::to_json(p.proof));
   applied.set("data", data::to_json(p.dataset.report));
-  write_file_atomic(std::filesystem::path(p.config.output_dir) / "applied.json", applied.dump(2) + "\n");
+  return applied;
 }
 
 /// The programs' kernels on this device and driver, once: a kernel that fails ends the run.
@@ -81,6 +82,19 @@ void log_plan(const Prepared& p, const EnginePlan& plan, const vk::Device& devic
            counted(p.total_steps, "step"), byte_text(plan.peak_bytes()));
   if (const std::string again = to_string(plan.recomputed()); !again.empty())
     log_info("made again in the backward pass, to save memory: {}", again);
+}
+
+/// What `run_training` would refuse besides what `prepare` does.
+std::vector<std::string> refusals_of(const Prepared& p) {
+  std::vector<std::string> refusals;
+  if (!p.proof.proven() && !p.config.allow_unqualified) refusals.push_back(p.proof.text());
+  try {
+    if (const auto checkpoint = checkpoint_of_plan(p.config))
+      OwnCheckpoints(p.config.output_dir).resume(*checkpoint, read_state_to_resume(*checkpoint, learning_settings(p)));
+  } catch (const Error& error) {
+    refusals.emplace_back(error.what());
+  }
+  return refusals;
 }
 
 }  // namespace
@@ -103,10 +117,10 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
   check_memory(plan, prepared.config, profile);
   log_plan(prepared, plan, *device);
   check_kernels(plan, *device);
-  with_io_errors([&] { std::filesystem::create_directories(prepared.config.output_dir); });
+  const RunFolder folder(prepared.config.output_dir);
   const RunLock lock(prepared.config.output_dir);
   check_run_folder(prepared.config);  // a run may have ended there meanwhile
-  write_applied(prepared, plan, *device);
+  const Json applied = applied_json(prepared, plan, *device);
 
   Engine engine(*device, prepared.setup, std::move(plan));
   fill_weights(engine, prepared);
@@ -117,7 +131,10 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
     loop.resume(std::move(*start));
     log_info("resumed from {}", checkpoint->string());
   }
-  const TrainResult result = loop.run(interrupted);
+  const TrainResult result = loop.run(interrupted, [&](int64_t first_step) {
+    write_file_atomic(std::filesystem::path(prepared.config.output_dir) / "applied.json", applied.dump(2) + "\n");
+    restart_metrics(prepared.config.output_dir, first_step);
+  });
   if (!result.interrupted) {
     publish_model_files(prepared.config.output_dir, engine, prepared.identity);
     log_info("wrote {} to {}", prepared.identity.adapter ? "the adapter" : "the model", prepared.config.output_dir);
@@ -128,11 +145,11 @@ TrainResult run_training(TrainConfig config, const std::function<bool()>& interr
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device) {
   const Prepared prepared = prepare(std::move(config), Purpose::plan);
   return {plan_run(prepared, device), prepared.total_steps, prepared.setup.buckets,
-          prepared.setup.lora ? prepared.setup.lora->r : 0};
+          prepared.setup.lora ? prepared.setup.lora->r : 0, refusals_of(prepared)};
 }
 
 Json to_json(const PlanReport& report) {
-  Json out, kinds = Json::object(), targets = Json::array(), buckets = Json::array();
+  Json out, kinds = Json::object(), targets = Json::array(), buckets = Json::array(), refusals = Json::array();
   for (const auto& [kind, bytes] : report.plan.bytes_by_kind()) kinds.set(kind, bytes);
   for (const ModuleInfo& module : report.plan.targets) targets.push_back(module.name);
   for (const Bucket& bucket : report.buckets) {
@@ -151,6 +168,9 @@ Json to_json(const PlanReport& report) {
   out.set("steps", report.total_steps);
   out.set("recompute_layers", report.plan.recomputed().layers);
   out.set("recompute", to_json(report.plan.recomputed()));
+  out.set("recompute_layers", 0);
+  for (const std::string& refusal : report.refusals) refusals.push_back(refusal);
+  out.set("refusals", std::move(refusals));
   return out;
 }
 

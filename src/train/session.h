@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "data/dataset.h"
@@ -58,6 +59,7 @@ struct PlanReport {
   int64_t total_steps = 0;
   std::vector<Bucket> buckets;
   int64_t rank = 0;  // LoRA's; 0: full training
+  std::vector<std::string> refusals;  // why `train` would not run it as things are now
 };
 PlanReport plan_training(TrainConfig config, const DeviceProfile& device);
 Json to_json(const PlanReport& report);

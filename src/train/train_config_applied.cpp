@@ -1,13 +1,16 @@
+#include "ops/attention/tiles.h"
 #include "train/train_config_options.h"
 
 namespace lemnos::train {
 namespace {
 
+static_assert(kMaxAttentionSegment == 32768, "max_length's text says so");
+
 using C = TrainConfig;
 
 constexpr Range at_least(double low) { return {.low = low}; }
 /// A count that products of two still hold.
-constexpr Range count_from(double low) { return {.low = low, .high = 1e9}; }
+constexpr Range count_from(double low) { return {.low = low, .high = static_cast<double>(kMostSteps)}; }
 constexpr Range above(double low) { return {.low = low, .low_excluded = true}; }
 constexpr Range from_up_to_below(double low, double high) {
   return {.low = low, .high = high, .high_excluded = true};
@@ -46,7 +49,7 @@ constexpr Option kApplied[] = {
            "JSONL file, folder of `*.jsonl` files, or a list of these"),
     alias("train_file", "dataset_name"),
     option(kData, "dataset_text_field", &C::dataset_text_field, "Key of the text in text rows"),
-    option(kData, "max_length", &C::max_length, "Longer rows lose their end; null keeps them whole",
+    option(kData, "max_length", &C::max_length, "Longer rows lose their end; null keeps them whole. A row that is left with more than 32768 tokens is refused",
            count_from(2)),
     alias("max_seq_length", "max_length"),
     option(kData, "completion_only_loss", &C::completion_only_loss,

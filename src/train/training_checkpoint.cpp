@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "io/atomic_dir.h"
+#include "io/completion_marker.h"
 #include "io/file.h"
 #include "train/weights.h"
 
@@ -82,14 +82,28 @@ void refuse_changed_settings(const std::filesystem::path& checkpoint, const Json
          checkpoint.string(), changed);
 }
 
-/// The newest complete checkpoint before a damaged one, as a sentence.
-std::string advice_about_older(const std::filesystem::path& damaged) {
+/// The newest complete checkpoint beside a damaged one, as a sentence.
+std::string advice_about_others(const std::filesystem::path& damaged) {
+  const std::filesystem::path whole = std::filesystem::absolute(damaged).lexically_normal();
+  const std::filesystem::path named = whole.has_filename() ? whole : whole.parent_path();
+  const int64_t step = step_of(named).value_or(0);
   std::string advice;
-  const int64_t step = step_of(damaged).value_or(0);
-  for (const auto& [older, folder] : complete_checkpoints(std::filesystem::absolute(damaged).parent_path()))
-    if (older < step)
-      advice = format("; move it away and continue from the one before it: --resume-from-checkpoint {}", folder.string());
+  for (const auto& [other, folder] : complete_checkpoints(named.parent_path()))
+    if (other != step)
+      advice = format("; move it away and continue from {}: --resume-from-checkpoint {}",
+                      other < step ? "the newest one before it" : "the newest complete one", folder.string());
   return advice;
+}
+
+Checkpoints checkpoints_in(const std::filesystem::path& run_folder, bool complete) {
+  Checkpoints found;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder, absent)) {
+    const auto step = step_of(entry.path());
+    if (step && entry.is_directory(absent) && is_complete(entry.path()) == complete) found.emplace_back(*step, entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace
@@ -118,20 +132,8 @@ void save_checkpoint(const std::filesystem::path& run_folder, Engine& engine, co
   folder.commit();
 }
 
-std::vector<std::pair<int64_t, std::filesystem::path>> complete_checkpoints(const std::filesystem::path& run_folder) {
-  std::vector<std::pair<int64_t, std::filesystem::path>> found;
-  std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(run_folder, absent)) {
-    const auto step = step_of(entry.path());
-    if (!step || !entry.is_directory()) continue;
-    if (is_complete(entry.path()))
-      found.emplace_back(*step, entry.path());
-    else
-      log_warning("{} is not complete and is passed over", entry.path().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
+Checkpoints complete_checkpoints(const std::filesystem::path& run_folder) { return checkpoints_in(run_folder, true); }
+Checkpoints incomplete_checkpoints(const std::filesystem::path& run_folder) { return checkpoints_in(run_folder, false); }
 
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& run_folder) {
   std::error_code absent;
@@ -150,14 +152,19 @@ TrainerState read_state(const std::filesystem::path& checkpoint) {
   return in_place(file.string(), [&] { return parse_state(json); });
 }
 
-TrainerState read_state_to_resume(const std::filesystem::path& checkpoint, const Json& settings) {
-  if (!is_complete(checkpoint))
-    fail(ErrorKind::corrupt_input, "{} is not a complete checkpoint of this program", checkpoint.string());
+void check_checkpoint(const std::filesystem::path& checkpoint) {
+  const std::filesystem::path marker = checkpoint / kMarkerName;
   try {
+    if (!std::filesystem::exists(marker))
+      fail(ErrorKind::corrupt_input, "{} is missing, which this program writes last: the checkpoint was not finished, or is not its own",
+           marker.string());
     verify_complete(checkpoint);
   } catch (const Error& error) {
-    fail(error.kind(), "{}{}", error.what(), advice_about_older(checkpoint));
+    fail(error.kind(), "cannot resume from {}: {}{}", checkpoint.string(), error.what(), advice_about_others(checkpoint));
   }
+}
+
+TrainerState read_state_to_resume(const std::filesystem::path& checkpoint, const Json& settings) {
   TrainerState state = read_state(checkpoint);
   refuse_changed_settings(checkpoint, state.settings, settings);
   return state;

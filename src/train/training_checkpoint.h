@@ -34,18 +34,24 @@ std::optional<int64_t> step_of(const std::filesystem::path& folder);
 void save_checkpoint(const std::filesystem::path& run_folder, Engine& engine, const RunIdentity& identity,
                      const TrainerState& state);
 
-/// (step, folder) of the complete checkpoints in a run's folder, ascending. Incomplete ones are passed
-/// over with a note in the log.
-std::vector<std::pair<int64_t, std::filesystem::path>> complete_checkpoints(const std::filesystem::path& run_folder);
+/// (step, folder) of checkpoints, ascending.
+using Checkpoints = std::vector<std::pair<int64_t, std::filesystem::path>>;
+/// Those in a run's folder that are complete, and those that are not.
+Checkpoints complete_checkpoints(const std::filesystem::path& run_folder);
+Checkpoints incomplete_checkpoints(const std::filesystem::path& run_folder);
 
-/// The newest complete checkpoint, or nothing.
+/// The newest complete checkpoint, or nothing. What a dead run left half way is put right first.
 std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& run_folder);
 
 /// Everything but weights and moments. Error{corrupt_input} naming file and key.
 TrainerState read_state(const std::filesystem::path& checkpoint);
 
-/// The same of a checkpoint to resume from: Error{corrupt_input} unless it is complete and as it was
-/// written, Error{usage} naming each setting that is not as in `settings`.
+/// Error{corrupt_input} unless the checkpoint is complete and, reading it all, as it was written: names
+/// the file and the newest complete checkpoint beside it.
+void check_checkpoint(const std::filesystem::path& checkpoint);
+
+/// `read_state` of a checkpoint to resume from: Error{usage} naming each setting that is not as in
+/// `settings`.
 TrainerState read_state_to_resume(const std::filesystem::path& checkpoint, const Json& settings);
 
 /// Puts weights and moments back.

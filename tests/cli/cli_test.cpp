@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "cli/outcome.h"
@@ -117,6 +119,68 @@ TEST(Cli, RowsBeyondTheModelsPositionsAreNoted) {
   for (int i = 0; i < 70; ++i) row += ", 5";
   write_file_atomic(toy.rows(), row + "]}\n");
   expect(lemnos(toy, {"plan", "-c", recipe}), 0, {"71 tokens", "made for 64"});
+}
+
+TEST(Cli, LengthsBeyondAttentionsAreRefusedWithTheOptionToChange) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy), base = toy.base().string();
+  write_file_atomic(toy.base() / "tokenizer.json", toy_tokenizer());
+  expect(lemnos(toy, {"generate", base, "--prompt", "AB", "--max-new-tokens", "1048576"}), 2,
+         {"--max-new-tokens is 1048576 and the prompt has 2 tokens", "at most 32704", "give --max-new-tokens 32702 or less"});
+  expect(lemnos(toy, {"generate", base, "--prompt", std::string(32704, 'A')}), 2, {"the prompt has 32704 tokens", "a shorter prompt"});
+  write_file_atomic(toy / "prompts.jsonl", "{\"prompt\": \"A\"}\n{\"prompt\": \"ABC\"}\n");
+  expect(lemnos(toy, {"generate", base, "--prompts", (toy / "prompts.jsonl").string(), "--max-new-tokens", "32702"}), 2,
+         {"the prompt of row 2 has 3 tokens", "32701 or less"});
+  EXPECT_NE(lemnos(toy, {"generate", "--help"}).out.find("at most 32704"), std::string::npos);
+
+  EXPECT_EQ(lemnos(toy, {"plan", "-c", recipe, "--max-length", "100000"}).code, 0) << "no row is that long";
+  expect(lemnos(toy, {"plan", "-c", recipe, "--pad-to-multiple-of", "40000"}), 2, {"pad_to_multiple_of", "to 40000", "at most 32768"});
+  std::string row = "{\"input_ids\": [1";
+  for (int i = 0; i < 33000; ++i) row += ", 5";
+  write_file_atomic(toy.rows(), train::toy_rows() + row + "]}\n");
+  expect(lemnos(toy, {"plan", "-c", recipe, "--max-length", "null"}), 2,
+         {"rows.jsonl:11: the row has 33001 tokens", "at most 32768", "set max_length to 32768 or less"});
+  EXPECT_EQ(lemnos(toy, {"plan", "-c", recipe}).code, 0) << "cut at 1024";
+}
+
+TEST(Cli, ArchitecturesListSurfacesAndFeaturesInColumns) {
+  const ToyFolder toy;
+  const std::string out = lemnos(toy, {"architectures"}).out;
+  std::istringstream lines(out);
+  std::vector<size_t> columns;  // where the heading's cells begin
+  int64_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  surface") || line.starts_with("  feature"))
+      columns = {line.find(" base"), line.find(" lora")};
+    else if (line.starts_with("  ")) {
+      for (const size_t column : columns) {
+        ASSERT_LT(column + 1, line.size()) << line;
+        EXPECT_TRUE(line[column - 1] == ' ' && line[column] == ' ' && line[column + 1] != ' ') << line;
+      }
+      ++rows;
+    }
+  }
+  EXPECT_GT(rows, 100);
+  for (const char* feature : {"  attention:gqa  ", "  rope:yarn  ", "  tied_embeddings with pad_token  ", "  weights:bf16  "})
+    EXPECT_NE(out.find(feature), std::string::npos) << feature;
+
+  const Json document = Json::parse(lemnos(toy, {"architectures", "--json"}).out, "stdout");
+  const Json& llama = document.at("families").as_array().front();
+  EXPECT_EQ(llama.at("name").as_string(), "llama");
+  std::map<std::string, Json> features;
+  for (const Json& feature : llama.at("features").as_array()) features[feature.at("name").as_string()] = feature.at("stages");
+  EXPECT_TRUE(features.at("attention:gqa").contains("base") && features.at("attention:gqa").contains("lora"));
+  EXPECT_TRUE(features.at("weights:bf16").contains("lora"));
+  EXPECT_FALSE(features.contains("moe:top_k"));
+  const std::string state = features.at("attention:gqa").at("base").as_string();
+  EXPECT_TRUE(state == "proven" || state == "stale") << state;
+}
+
+TEST(Cli, EpochsThatWouldTakeTooManyStepsAreRefused) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy);
+  expect(lemnos(toy, {"plan", "-c", recipe, "--num-train-epochs", "1e9"}), 2, {"num_train_epochs is 1000000000", "at most 1000000000"});
+  EXPECT_EQ(lemnos(toy, {"plan", "-c", recipe, "--num-train-epochs", "1e8"}).code, 0);
 }
 
 TEST(Cli, PlanSumsUpTheModules) {

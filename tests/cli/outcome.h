@@ -26,6 +26,17 @@ inline Outcome lemnos(const ToyFolder& toy, const std::vector<std::string>& argu
   return {code, program.out(), program.err()};
 }
 
+/// A tokenizer of the toy's size: the printable characters from "!" on.
+inline std::string toy_tokenizer() {
+  Json vocabulary = Json::object(), model, tokenizer;
+  for (int id = 0; id < 40; ++id) vocabulary.set(std::string(1, static_cast<char>('!' + id)), id);
+  model.set("type", "BPE");
+  model.set("vocab", std::move(vocabulary));
+  model.set("merges", Json::array());
+  tokenizer.set("model", std::move(model));
+  return tokenizer.dump();
+}
+
 inline void expect(const Outcome& outcome, int code, std::initializer_list<std::string> parts) {
   EXPECT_EQ(outcome.code, code) << outcome.err;
   for (const std::string& part : parts)

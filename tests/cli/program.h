@@ -26,12 +26,20 @@ inline std::string binary() {
 #endif
 }
 
-/// A running `lemnos <arguments>`, its output in two files of `folder`.
+/// Descriptors that a program gets for its output instead of files; kClosed: none at all.
+struct Streams {
+  static constexpr int kFile = -1, kClosed = -2;
+  int out = kFile, err = kFile;
+};
+
+/// A running `lemnos <arguments>`, its output in two files of `folder` unless `streams` says otherwise.
 class Program {
  public:
   Program(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
-          rlim_t largest_file = RLIM_INFINITY)
-      : out_(folder / "stdout"), err_(folder / "stderr") {
+          rlim_t largest_file = RLIM_INFINITY, Streams streams = {})
+      : out_(folder / "stdout"), err_(folder / "stderr"), streams_(streams) {
+    write_file_atomic(out_, "");
+    write_file_atomic(err_, "");
     std::vector<std::string> words = {binary()};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> argv;
@@ -47,7 +55,9 @@ class Program {
     if (process_ > 0) send(SIGKILL), wait();
   }
 
-  void send(int signal) const { ::kill(process_, signal); }
+  void send(int signal) const {
+    if (process_ > 0) ::kill(process_, signal);  // 0 would be the tests themselves
+  }
   bool ended() {
     int status = 0;
     if (process_ > 0 && ::waitpid(process_, &status, WNOHANG) == process_) keep(status);
@@ -67,10 +77,16 @@ class Program {
   [[noreturn]] void become(const std::vector<char*>& argv, rlim_t largest_file) const {
     const rlimit limit{largest_file, RLIM_INFINITY};
     if (largest_file != RLIM_INFINITY) ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::dup2(::open(out_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600), STDOUT_FILENO);
-    ::dup2(::open(err_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600), STDERR_FILENO);
+    connect(STDOUT_FILENO, streams_.out, out_);
+    connect(STDERR_FILENO, streams_.err, err_);
     ::execv(argv[0], argv.data());
     ::_exit(127);
+  }
+  static void connect(int stream, int given, const std::filesystem::path& file) {
+    if (given == Streams::kClosed)
+      ::close(stream);
+    else
+      ::dup2(given >= 0 ? given : ::open(file.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600), stream);
   }
   void keep(int status) {
     code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -78,6 +94,7 @@ class Program {
   }
 
   std::filesystem::path out_, err_;
+  Streams streams_;
   pid_t process_ = 0;
   int code_ = -1;
 };

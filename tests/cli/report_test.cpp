@@ -8,17 +8,6 @@
 namespace lemnos::test {
 namespace {
 
-/// A tokenizer of the toy's size: the printable characters from "!" on.
-std::string toy_tokenizer() {
-  Json vocabulary = Json::object(), model, tokenizer;
-  for (int id = 0; id < 40; ++id) vocabulary.set(std::string(1, static_cast<char>('!' + id)), id);
-  model.set("type", "BPE");
-  model.set("vocab", std::move(vocabulary));
-  model.set("merges", Json::array());
-  tokenizer.set("model", std::move(model));
-  return tokenizer.dump();
-}
-
 void expect_error_document(const Outcome& outcome, const std::string& kind, int code, const std::string& part) {
   EXPECT_EQ(outcome.code, code) << outcome.err;
   const Json document = Json::parse(outcome.out, "stdout");

@@ -155,6 +155,24 @@ TEST_F(DatasetFile, MissingFilesAndEmptyFoldersAreIoErrors) {
   }
 }
 
+TEST_F(DatasetFile, PackedFilesAndOtherFormatsAreNamed) {
+  using namespace std::string_view_literals;
+  const auto refused = [&](std::string_view start, const std::string& part) {
+    expect_error(std::string(start) + std::string("\0\0rest of it\n{\"text\":\"a\"}\n", 28), ErrorKind::unsupported, part);
+  };
+  refused("\x1f\x8b\x08", "rows.jsonl is gzip-compressed, expected JSON lines; unpack it: gunzip -k " + folder_.path() + "/rows.jsonl");
+  refused("\x28\xb5\x2f\xfd", "zstd-compressed");
+  refused("\xfd\x37zXZ\0"sv, "xz-compressed");
+  refused("BZh9", "bzip2-compressed");
+  refused("PK\x03\x04", "a zip archive (or a spreadsheet, .xlsx)");
+  refused("PAR1\x15", "a Parquet file, expected JSON lines; write it as JSONL");
+  refused("ARROW1\0\0"sv, "an Arrow file");
+  refused("\xff\xff\xff\xff\x10", "an Arrow stream");
+  refused("SQLite format 3\0"sv, "an SQLite database");
+  refused("\xff\xfe{\0"sv, "UTF-16 text");
+  expect_error("PARIS", ErrorKind::corrupt_input, "not valid JSON");
+}
+
 TEST_F(DatasetFile, AnotherTextFieldIsHonoured) {
   const std::string file = folder_.write("body.jsonl", "{\"body\":\"a\",\"text\":\"zz\"}\n");
   EXPECT_EQ(load_dataset({{file}, "body", {}}, encoder_).examples[0].ids[1], 10);

@@ -217,6 +217,26 @@ TEST_F(KernelCheck, AFailureStopsTheTrainingAndNamesTheKernel) {
   }
 }
 
+TEST_F(KernelCheck, AReferenceThatIsNotFiniteIsNotBlamedOnTheDriver) {
+  for (const double eps : {-1.0, -1e300}) {
+    const Graph graph = two_inputs(op_named("rms_norm"), {6, 16}, {16}, 0, {{"eps", eps}});
+    const Graph* graphs[] = {&graph};
+    const KernelReport report = check_kernels(device(), graphs);
+    EXPECT_EQ(report.failed(), 1);
+    EXPECT_TRUE(report.cases.at(0).finding.no_answer);
+    EXPECT_NE(report.cases.at(0).finding.fault.find("the reference's output 0 element 0 is"), std::string::npos);
+    try {
+      require_sound_kernels(device(), graphs);
+      FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::corrupt_input);
+      const std::string message = error.what();
+      EXPECT_NE(message.find("eps"), std::string::npos) << message;
+      EXPECT_NE(message.find("no fault of the device"), std::string::npos) << message;
+    }
+  }
+}
+
 TEST_F(KernelCheck, AnOpThatTheTableDoesNotKnowIsAFailure) {
   OpDef unknown = op_named("add");
   unknown.name = "unheard_of";

@@ -56,6 +56,23 @@ TEST(ConfigReader, ErrorsNameFieldFoundAndExpected) {
   refuse({"a JSON object"}, [] { reader("[]"); });
 }
 
+TEST(ConfigReader, NumbersThatJsonDoesNotHaveAreNamed) {
+  const auto refuse = [](std::string_view json, std::string_view what) {
+    expect_error(ErrorKind::corrupt_input, {"config.json", what, "no number of JSON; expected a finite number"}, [&] { reader(json); });
+  };
+  refuse(R"({"rope_theta": Infinity})", "\"rope_theta\" is Infinity");
+  refuse(R"({"a": 1, "rms_norm_eps": NaN})", "\"rms_norm_eps\" is NaN");
+  refuse(R"({"rope_scaling": {"long_factor": [1.0, -Infinity]}})", "\"rope_scaling.long_factor[1]\" is -Infinity");
+}
+
+TEST(ConfigReader, RangesAreNamed) {
+  const ConfigReader config = reader(R"({"eps": -1, "heads": 9})");
+  config.check_range("eps", 0.5, 0, 1);
+  expect_error(ErrorKind::corrupt_input, {"\"eps\" is -1, expected a number from 1e-30 to 1"}, [&] { config.check_range("eps", -1.0, 1e-30, 1); });
+  expect_error(ErrorKind::corrupt_input, {"\"heads\" is 9, expected an integer from 1 to 8"},
+               [&] { config.check_range("heads", int64_t{9}, 1, 8); });
+}
+
 TEST(ConfigReader, UnknownFieldsWithRealValuesAreRefusedTogether) {
   ConfigReader config = reader(R"({"hidden_size":8,"qk_norm_scale":2.0,"sinks":[1]})");
   config.get_int("hidden_size");

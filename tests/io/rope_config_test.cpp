@@ -101,7 +101,7 @@ TEST(RopeConfig, RefusesMissingAndImpossibleFields) {
   refuse({"long_factor", "1 numbers"},
          R"("type":"longrope","short_factor":[1],"long_factor":[1,2])");
   refuse({"beta_fast"}, R"("type":"yarn","factor":2,"beta_fast":1,"beta_slow":3)");
-  refuse({"\"rope_theta\" is 0"}, R"("type":"default","rope_theta":0)");
+  refuse({"\"rope_theta\" is 0", "a number from 1 to 1e+30"}, R"("type":"default","rope_theta":0)");
   expect_error(ErrorKind::corrupt_input, {"rope_scaling", "an object"},
                [] { read(R"("rope_scaling":"yarn")"); });
 }

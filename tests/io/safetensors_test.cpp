@@ -1,10 +1,12 @@
 #include "io/safetensors.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <random>
 
+#include "io/file.h"
 #include "io/safetensors_header.h"
 #include "io/test_files.h"
 
@@ -187,6 +189,14 @@ TEST(Safetensors, RandomDamageIsAnErrorOrHarmless) {
     }
   }
   EXPECT_GT(refused, 1000);
+}
+
+TEST(Safetensors, APipeIsRefusedAndNotWaitedFor) {
+  const TempFolder dir;
+  const std::filesystem::path pipe = dir.path() / "model.safetensors";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_error(ErrorKind::io, {"model.safetensors", "not a plain file"}, [&] { SafetensorsFile::open(pipe); });
+  expect_error(ErrorKind::io, {"not a plain file"}, [&] { read_file(pipe); });
 }
 
 TEST(Safetensors, MissingFileIsAnIoError) {

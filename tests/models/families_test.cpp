@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
 #include "base/error.h"
@@ -131,6 +132,58 @@ TEST(Families, HeadsMustDivide) {
   expect_refused(with(tiny("llama"), "vocab_size", "many"), corrupt, "vocab_size");
   expect_refused(with(tiny("llama"), "pad_token_id", 40), corrupt, "pad_token_id");
   expect_refused(with(tiny("mixtral"), "num_experts_per_tok", 9), corrupt, "num_experts_per_tok");
+}
+
+struct Odd {
+  const char* key;
+  std::vector<Json> values;
+};
+
+TEST(Families, EachNumberHasItsRange) {
+  const double infinity = HUGE_VAL, nan = std::nan("");
+  const std::vector<Odd> of_all = {
+      {"rms_norm_eps", {-1, 0, 0.0, -1e-6, 1e-50, 2, infinity, -infinity, nan}},
+      {"initializer_range", {-0.02, 1e9, infinity, nan}},
+      {"rope_theta", {0, -10000, 0.5, 1e-300, 1e300, infinity, nan}},
+      {"max_position_embeddings", {0, -1, int64_t{1} << 40}},
+      {"original_max_position_embeddings", {0, -1, int64_t{1} << 40}},
+      {"partial_rotary_factor", {0, -1, 1.5, nan}},
+      {"eos_token_id", {-2, (int64_t{1} << 32) + 2, Json::parse("[2, -7]", "ids")}},
+      {"bos_token_id", {-2, int64_t{1} << 32}}};
+  for (const char* type : {"llama", "mistral", "mixtral", "qwen2", "qwen3"})
+    for (const auto& [key, values] : of_all)
+      for (const Json& value : values) expect_refused(with(tiny(type), key, value), ErrorKind::corrupt_input, key);
+  for (const char* type : {"mistral", "mixtral"})
+    for (const int64_t window : {int64_t{-1}, int64_t{1} << 40})
+      expect_refused(with(tiny(type), "sliding_window", window), ErrorKind::corrupt_input, "sliding_window");
+  for (const char* type : {"qwen2", "qwen3"}) {
+    expect_refused(with(tiny(type), "max_window_layers", -1), ErrorKind::corrupt_input, "max_window_layers");
+    expect_refused(with(with(tiny(type), "use_sliding_window", true), "sliding_window", 0), ErrorKind::corrupt_input, "sliding_window");
+  }
+  expect_refused(with(tiny("llama"), "rms_norm_eps", -1), ErrorKind::corrupt_input,
+                 "config.json: \"rms_norm_eps\" is -1, expected a number from 1e-30 to 1");
+}
+
+TEST(Families, RopeFieldsGiveTablesOfFiniteNumbers) {
+  const auto refuse = [](const char* scaling, const char* part) {
+    expect_refused(with(tiny("llama"), "rope_scaling", Json::parse(scaling, "rope")), ErrorKind::corrupt_input, part);
+  };
+  refuse(R"({"type": "linear", "factor": 1e-300})", "factor");
+  refuse(R"({"type": "linear", "factor": Infinity})", "\"rope_scaling.factor\" is Infinity, which is no number of JSON");
+  refuse(R"({"type": "yarn", "factor": 4, "beta_fast": 8, "beta_slow": -1})", "beta_slow");
+  refuse(R"({"type": "yarn", "factor": 4, "beta_fast": -1, "beta_slow": -2})", "beta_fast");
+  refuse(R"({"type": "yarn", "factor": 4, "mscale": -10, "mscale_all_dim": 1})", "mscale");
+  refuse(R"({"type": "yarn", "factor": 4, "attention_factor": -0.5})", "attention_factor");
+  refuse(R"({"type": "yarn", "factor": 4, "attention_factor": NaN})", "attention_factor");
+  refuse(R"({"type": "llama3", "factor": 8, "low_freq_factor": 0, "high_freq_factor": 4})", "low_freq_factor");
+  refuse(R"({"type": "longrope", "short_factor": [1, 1, -1], "long_factor": [1, 1, 1]})", "short_factor");
+  refuse(R"({"type": "longrope", "short_factor": [1, 1, 1], "long_factor": [1, 1, Infinity]})", "long_factor[2]");
+  refuse(R"({"type": "longrope", "short_factor": [1], "long_factor": [1]})", "has 1 entries; 6 rotary dimensions need 3");
+  refuse(R"({"type": "longrope", "short_factor": [1, 1, 1], "long_factor": [1, 1, 1], "factor": 4,
+             "original_max_position_embeddings": 1})", "not finite");
+  EXPECT_NO_THROW(read_model_config(with(tiny("llama"), "rope_scaling", Json::parse(
+      R"({"type": "longrope", "short_factor": [1, 1, 1], "long_factor": [1, 2, 40.5], "original_max_position_embeddings": 16})",
+      "rope")), "config.json"));
 }
 
 /// torch.nn.Embedding(V, H, padding_idx): from -V to V - 1.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/feature_fields.h"
 #include "support/toy_engine.h"
 
 namespace lemnos {
@@ -26,6 +27,29 @@ TEST(Features, OfALlama) {
 TEST(Features, SizesAreNone) {
   EXPECT_EQ(features("llama"), features("llama", R"({"hidden_size": 64, "intermediate_size": 99, "vocab_size": 999,
       "num_hidden_layers": 7, "rms_norm_eps": 1e-6, "rope_theta": 5e5, "max_position_embeddings": 999})"));
+}
+
+/// Of the only feature that begins so.
+std::string fields(const char* type, const char* more, const std::string& start) {
+  const ModelConfig config = test::toy_model(type, more);
+  for (const std::string& feature : features_of(config))
+    if (feature.starts_with(start)) return fields_behind(config, feature);
+  return "no such feature";
+}
+
+TEST(Features, ComeFromFields) {
+  EXPECT_EQ(fields("llama", R"({"pad_token_id": 3})", "pad_token"), "pad_token_id = 3");
+  EXPECT_EQ(fields("llama", R"({"attention_bias": true})", "attention_bias"), "attention_bias = true");
+  EXPECT_EQ(fields("qwen2", "{}", "qkv_bias"), "") << "the family's own";
+  EXPECT_EQ(fields("qwen3", "{}", "q_norm"), "");
+  EXPECT_EQ(fields("llama", R"({"num_attention_heads": 4, "num_key_value_heads": 2})", "attention:"),
+            "num_attention_heads = 4, num_key_value_heads = 2");
+  EXPECT_EQ(fields("mixtral", R"({"num_local_experts": 4, "num_experts_per_tok": 4})", "moe:"), "num_local_experts = 4, num_experts_per_tok = 4");
+  EXPECT_EQ(fields("mistral", R"({"sliding_window": 8})", "sliding_window"), "sliding_window = 8");
+  constexpr const char* kYarn = R"({"rope_scaling": {"type": "yarn", "factor": 4.0, "truncate": false}})";
+  EXPECT_EQ(fields("llama", kYarn, "rope:yarn_not"), "rope_scaling.truncate = false");
+  EXPECT_EQ(fields("llama", R"({"rope_scaling": {"type": "linear", "factor": 4.0}})", "rope:"), "rope_scaling.type = \"linear\"");
+  EXPECT_EQ(fields("llama", kYarn, "rope_keys:"), "rope_scaling = {...}");
 }
 
 TEST(Features, OfHeads) {

@@ -114,9 +114,13 @@ TEST_F(AdapterFile, WhatWouldChangeTheResultIsRefusedByName) {
   harmless.set("a_later_key", nullptr);
   harmless.set("modules_to_save", Json::array());
   EXPECT_NO_THROW(read(harmless));
-  Json rank = plain;
-  rank.set("r", 0);
-  expect_refused(ErrorKind::corrupt_input, {"\"r\""}, [&] { read(rank); });
+  const std::pair<const char*, Json> out_of_range[] = {{"r", 0}, {"r", int64_t{1} << 40}, {"lora_alpha", 1e300}, {"lora_alpha", NAN},
+                                                       {"lora_dropout", -0.1}, {"lora_dropout", 1.5}};
+  for (const auto& [key, value] : out_of_range) {
+    Json odd = plain;
+    odd.set(key, value);
+    expect_refused(ErrorKind::corrupt_input, {key}, [&] { read(odd); });
+  }
 }
 
 TEST(InitialLoraA, IsAFunctionOfSeedAndModule) {

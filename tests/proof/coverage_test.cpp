@@ -66,6 +66,16 @@ TEST(Coverage, AFeatureInNoRecordIsNamed) {
   EXPECT_NE(coverage.text().find("tied_embeddings"), std::string::npos);
 }
 
+TEST(Coverage, TheFieldsThatAFeatureComesFromAreNamed) {
+  const std::vector<Record> records{record_of(claim("llama", "base", R"({"num_attention_heads": 4, "num_key_value_heads": 2})"))};
+  const Coverage coverage = cover(claim("llama", "base", R"({"num_attention_heads": 4, "num_key_value_heads": 1, "tie_word_embeddings": true})"),
+                                  records);
+  const std::string text = coverage.text();
+  EXPECT_NE(text.find("in no record: attention:mqa (num_attention_heads = 4, num_key_value_heads = 1), "
+                      "tied_embeddings (tie_word_embeddings = true)"), std::string::npos) << text;
+  EXPECT_EQ(to_json(coverage).at("missing").as_array()[0].at("fields").as_string(), "num_attention_heads = 4, num_key_value_heads = 1");
+}
+
 TEST(Coverage, AnOpIsNamedWhereFeaturesSayNothing) {
   std::vector<Record> records{record_of(claim("llama", "base"))};
   std::erase(records[0].ops, "swiglu");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "train/schedule_reference.h"
 
 namespace lemnos::train {
@@ -31,6 +32,19 @@ TEST(Schedule, StepsComeFromMaxStepsElseFromEpochs) {
   EXPECT_EQ(total_steps_of(-1, 3, 100), 300);
   EXPECT_EQ(total_steps_of(-1, 0.5, 5), 3);
   EXPECT_EQ(total_steps_of(-1, 0.01, 5), 1);
+}
+
+TEST(Schedule, EpochsAreCappedAsMaxStepsIs) {
+  EXPECT_EQ(total_steps_of(-1, 1e9, 1), kMostSteps);
+  EXPECT_EQ(total_steps_of(kMostSteps, 1e9, 4), kMostSteps) << "max_steps wins";
+  try {
+    total_steps_of(-1, 1e9, 4);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_EQ(std::string(error.what()),
+              "num_train_epochs is 1000000000, which are 4000000000 steps, as an epoch of this data has 4; a run has at most 1000000000");
+  }
 }
 
 }  // namespace

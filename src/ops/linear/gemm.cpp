@@ -44,19 +44,21 @@ void check(const GemmCall& call) {
                call.c.byte_offset % 4 == 0);
 }
 
-bool multiple_of_4(std::initializer_list<int64_t> values) {
-  return std::all_of(values.begin(), values.end(), [](int64_t value) { return value % 4 == 0; });
+bool multiples_of(int64_t size, std::initializer_list<int64_t> values) {
+  return std::all_of(values.begin(), values.end(), [=](int64_t value) { return value % size == 0; });
 }
+bool multiple_of_4(std::initializer_list<int64_t> values) { return multiples_of(4, values); }
 bool aligned(const std::optional<BufferRef>& ref) { return !ref || ref->byte_offset % 16 == 0; }
 
-/// Whether the kernels may move four neighbours at once: the row starts must be aligned and no
-/// group of four may cross the edge. Values start at multiples of 16 bytes.
+/// Whether the kernels may move four neighbours at once (the split kernel eight of 16 bits): the row starts
+/// must be aligned and no group may cross the edge. Values start at multiples of 16 bytes.
 struct Vectors {
   explicit Vectors(const GemmCall& call) {
     const bool tn = call.layout == GemmLayout::tn, nt = call.layout == GemmLayout::nt;
     a = aligned(call.a) && multiple_of_4({call.row_stride_a, tn ? call.m : call.k});
     b = aligned(call.b) &&
-        multiple_of_4({call.row_stride_b, nt ? call.k : call.n, call.group_stride});
+        multiples_of(call.split_precision && call.b_dtype != DType::f32 ? 8 : 4,
+                     {call.row_stride_b, nt ? call.k : call.n, call.group_stride});
     c = aligned(call.c) && aligned(call.addend) &&
         multiple_of_4({call.row_stride_c, call.n, call.group_stride});
   }

@@ -18,6 +18,7 @@
 #include "ops/linear/gemm.glsl"
 #include "ops/linear/split.glsl"
 
+layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer U32x4 { uvec4 v[]; };
 layout(local_size_x_id = 7) in;  // 32 * (BM / WM) * (BN / WN)
 layout(constant_id = 8) const uint BM = 128;
 layout(constant_id = 9) const uint BN = 128;
@@ -39,7 +40,12 @@ shared uvec4 tiles[2 * (PLANE_A + PLANE_B)];
 
 uvec2 base_b;
 uint first_row, first_column, last_row;
-vec4 next_a[2 * A_UNITS], next_b[2 * B_UNITS];
+vec4 next_a[2 * A_UNITS];
+#if defined(B_LOW)
+vec4 next_b[2 * B_UNITS];
+#else
+uvec4 next_b[B_UNITS];  // 8 elements as they are; B_VEC says that they may be read together
+#endif
 // Along K a unit lies in one row, else it has columns of its own, the same for all units of an invocation.
 float row_scale_a[A_UNITS], row_scale_b[B_UNITS];
 vec4 column_scale_a[2], column_scale_b[2];
@@ -101,11 +107,37 @@ vec4 fetch_half(bool b, uint s, uint half_of_unit, uint k, uint end) {
   return fetch_across(b, column, k + k_across(b, s), end);
 }
 
+#if defined(B_LOW)
+void fetch_b(uint s, uint k, uint end) {
+  [[unroll]] for (uint h = 0; h < 2; ++h) next_b[2 * s + h] = fetch_half(true, s, h, k, end);
+}
+vec4 fetched_b(uint s, uint h) { return next_b[2 * s + h]; }
+#else
+uint load_16(uint i) { return U32(base_b).v[i / 2] >> 16 * (i % 2) & 0xffffu; }
+void fetch_b(uint s, uint k, uint end) {
+  const uint row = along_k(true) ? min(first_column + row_along(s), p.n - 1) : min(k + k_across(true, s), end - 1);
+  const uint first = along_k(true) ? k + k_along(s) : first_column + column_across(true, s);
+  const uint count = along_k(true) ? end : p.n, at = row * p.row_stride_b;
+  uvec4 t;
+  if (B_VEC) {
+    t = U32x4(base_b).v[(at + min(first, count - 8)) / 8];
+  } else {
+    [[unroll]] for (uint r = 0; r < 4; ++r)
+      t[r] = load_16(at + min(first + 2 * r, count - 1)) | load_16(at + min(first + 2 * r + 1, count - 1)) << 16;
+  }
+  if (K_TAIL && along_k(true)) {
+    [[unroll]] for (uint r = 0; r < 4; ++r)
+      t[r] &= first + 2 * r + 1 < end ? 0xffffffffu : first + 2 * r < end ? 0xffffu : 0u;
+  }
+  next_b[s] = K_TAIL && !along_k(true) && k + k_across(true, s) >= end ? uvec4(0) : t;
+}
+vec4 fetched_b(uint s, uint h) { return vec4(widen(next_b[s][2 * h]), widen(next_b[s][2 * h + 1])); }
+#endif
+
 void fetch(uint k, uint end) {
   [[unroll]] for (uint s = 0; s < A_UNITS; ++s) [[unroll]] for (uint h = 0; h < 2; ++h)
     next_a[2 * s + h] = fetch_half(false, s, h, k, end);
-  [[unroll]] for (uint s = 0; s < B_UNITS; ++s) [[unroll]] for (uint h = 0; h < 2; ++h)
-    next_b[2 * s + h] = fetch_half(true, s, h, k, end);
+  [[unroll]] for (uint s = 0; s < B_UNITS; ++s) fetch_b(s, k, end);
 }
 
 uint largest(bool b, uint i) { return b ? U32(p.largest_b).v[min(i, p.n - 1)] : U32(p.largest_a).v[min(i, p.m - 1)]; }
@@ -128,7 +160,7 @@ void find_scales() {
   }
 }
 vec4 scaled_a(uint s, uint h) { return next_a[2 * s + h] * (along_k(false) ? vec4(row_scale_a[s]) : column_scale_a[h]); }
-vec4 scaled_b(uint s, uint h) { return next_b[2 * s + h] * (along_k(true) ? vec4(row_scale_b[s]) : column_scale_b[h]); }
+vec4 scaled_b(uint s, uint h) { return fetched_b(s, h) * (along_k(true) ? vec4(row_scale_b[s]) : column_scale_b[h]); }
 
 void share_unit(uint hi_slot, uint lo_slot, bool has_lo, vec4 x, vec4 y) {
   const Split4 first = split4(x), second = split4(y);
@@ -206,24 +238,28 @@ void sum_over_k(uint m, uint n, uint begin, uint end) {
   }
 }
 
-// One fragment after the other goes through a subgroup's own part of shared memory, 16 rows of 4 + 1 vec4s.
+// 16 rows at a time go through a subgroup's own part of shared memory, so that whole rows are stored.
+const uint kStorePitch = WN / 4 + 1, kStoreLanes = WN / 4, kStoreRows = 32 / kStoreLanes;
+
 void store(uint m, uint n) {
   const uvec2 c = advance(p.c, gl_WorkGroupID.z, p.z_bytes_c);
   const uvec2 addend = advance(p.addend, gl_WorkGroupID.z, p.z_bytes_c);
-  const uint mine = gl_SubgroupID * 80, lane = gl_SubgroupInvocationID;
+  const uint mine = gl_SubgroupID * 16 * kStorePitch, lane = gl_SubgroupInvocationID;
+  const uint x = lane % kStoreLanes, column = first_column + n + 4 * x;
+  const vec4 bias = bias4(column);
+  vec4 inverse_b;
+  [[unroll]] for (uint r = 0; r < 4; ++r) inverse_b[r] = inverse_of(largest(true, column + r));
   barrier();
-  [[unroll]] for (uint i = 0; i < FM; ++i) [[unroll]] for (uint j = 0; j < FN; ++j) {
+  [[unroll]] for (uint i = 0; i < FM; ++i) {
     subgroupBarrier();
-    coopMatStore(total[i][j], tiles, mine, 5, gl_CooperativeMatrixLayoutRowMajor);
+    [[unroll]] for (uint j = 0; j < FN; ++j)
+      coopMatStore(total[i][j], tiles, mine + 4 * j, kStorePitch, gl_CooperativeMatrixLayoutRowMajor);
     subgroupBarrier();
-    const uint column = first_column + n + 16 * j + lane % 4 * 4;
-    vec4 inverse_b;
-    [[unroll]] for (uint r = 0; r < 4; ++r) inverse_b[r] = inverse_of(largest(true, column + r));
-    [[unroll]] for (uint half_of_rows = 0; half_of_rows < 2; ++half_of_rows) {
-      const uint y = lane / 4 + 8 * half_of_rows, row = first_row + m + 16 * i + y;
+    [[unroll]] for (uint first = 0; first < 16; first += kStoreRows) {
+      const uint y = first + lane / kStoreLanes, row = first_row + m + 16 * i + y;
       if (row > last_row || column >= p.n) continue;
-      const vec4 sum = uintBitsToFloat(tiles[mine + y * 5 + lane % 4]) * inverse_of(largest(false, row)) * inverse_b;
-      store4(c, addend, row, column, sum, bias4(column));
+      const vec4 sum = uintBitsToFloat(tiles[mine + y * kStorePitch + x]) * inverse_of(largest(false, row)) * inverse_b;
+      store4(c, addend, row, column, sum, bias);
     }
   }
 }
