@@ -15,6 +15,8 @@ namespace {
 /// TFLOP/s, well under the 2 s after which drivers give up.
 constexpr double kSegmentFlops = 1.2e11;
 constexpr uint32_t kProfiledPerBuffer = 2048;
+/// Works among which those are looked for that can run together.
+constexpr size_t kWindow = 24;
 
 }  // namespace
 
@@ -42,7 +44,7 @@ uint64_t Program::address_of(const BufferRef& ref) const {
   return storage_.address(place_of(ref.value)) + static_cast<uint64_t>(ref.byte_offset);
 }
 
-Program::Span Program::span_of(ValueId id) const {
+Span Program::span_of(ValueId id) const {
   const Place place = place_of(id);
   const uint64_t first = storage_.address(place);
   return {first, first + static_cast<uint64_t>(place.bytes)};
@@ -62,22 +64,35 @@ std::vector<std::vector<KernelCall>> Program::dispatch_all(vk::PipelineCache& pi
   return calls;
 }
 
-bool Program::must_wait(const Node& node) const {
-  const auto hits = [](const std::vector<Span>& pending, const Span& span) {
-    return std::any_of(pending.begin(), pending.end(),
-                       [&](const Span& p) { return p.first < span.end && span.first < p.end; });
-  };
-  for (const ValueId in : node.inputs)
-    if (in.valid() && hits(pending_writes_, span_of(in))) return true;
-  for (const ValueId out : node.outputs)
-    if (hits(pending_writes_, span_of(out)) || hits(pending_reads_, span_of(out))) return true;
-  return false;
+std::vector<Program::Work> Program::works_of(Section section, const std::vector<std::vector<KernelCall>>& calls) const {
+  std::vector<Work> works;
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    const Node& node = graph_.nodes[n];
+    if (node.section != section) continue;
+    for (size_t k = 0; k < calls[n].size(); ++k) {
+      if (k > 0 && calls[n][k].independent) works.back().end_call = k + 1;
+      else works.push_back({.node = n, .first_call = k, .end_call = k + 1});
+    }
+  }
+  return works;
 }
 
-void Program::note_accesses(const Node& node) {
+/// The node's, for each of its works: they are in order then.
+Accesses Program::accesses_of(const Node& node) const {
+  Accesses accesses;
   for (const ValueId in : node.inputs)
-    if (in.valid()) pending_reads_.push_back(span_of(in));
-  for (const ValueId out : node.outputs) pending_writes_.push_back(span_of(out));
+    if (in.valid()) accesses.reads.push_back(span_of(in));
+  for (const ValueId out : node.outputs) accesses.writes.push_back(span_of(out));
+  return accesses;
+}
+
+void Program::dispatch(vk::CommandBuffer& commands, const KernelCall& call, vk::PipelineCache& pipelines) const {
+  std::vector<std::byte> push = call.push;
+  for (size_t i = 0; i < call.buffers.size(); ++i) {
+    const uint64_t address = address_of(call.buffers[i]);
+    std::memcpy(push.data() + 8 * i, &address, 8);
+  }
+  commands.dispatch(pipelines.get({call.shader, call.constants, 0}), push, call.groups);
 }
 
 void Program::record(Section section, const std::vector<std::vector<KernelCall>>& calls,
@@ -91,49 +106,38 @@ void Program::record(Section section, const std::vector<std::vector<KernelCall>>
     if (options_.profile)
       recorded.profilers.push_back(std::make_unique<vk::Profiler>(storage_.device(), kProfiledPerBuffer));
     commands = recorded.buffers.back().get();
-    pending_reads_.clear();
-    pending_writes_.clear();
     flops = 0;
   };
   const auto barrier = [&] {
     commands->barrier();
     ++recorded.barriers;
-    pending_reads_.clear();
-    pending_writes_.clear();
   };
   // For `update` too, which may be all there is: inputs change with each run of `micro`.
   if (section == Section::micro && storage_.input_staging() != nullptr && plan_.input_bytes > 0) {
     open();
     commands->copy(*storage_.input_staging(), 0, storage_.input_block(), 0, static_cast<uint64_t>(plan_.input_bytes));
-    barrier();
   }
-  uint32_t profiled = 0;
-  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-    const Node& node = graph_.nodes[n];
-    if (node.section != section || calls[n].empty()) continue;
-    if (commands == nullptr || (profile_.watchdog && flops > kSegmentFlops) ||
-        (options_.profile && ++profiled % kProfiledPerBuffer == 0))
-      open();
-    if (must_wait(node) || options_.profile) barrier();
-    uint32_t scope = 0;
-    if (options_.profile) {
-      scope = recorded.profilers.back()->begin(*commands, node.op->name);
-      recorded.nodes.push_back(n);
-    }
-    for (size_t k = 0; k < calls[n].size(); ++k) {
-      const KernelCall& call = calls[n][k];
-      if (k > 0 && !call.independent) barrier();
-      std::vector<std::byte> push = call.push;
-      for (size_t i = 0; i < call.buffers.size(); ++i) {
-        const uint64_t address = address_of(call.buffers[i]);
-        std::memcpy(push.data() + 8 * i, &address, 8);
+  const std::vector<Work> works = works_of(section, calls);
+  std::vector<Accesses> accesses;
+  for (const Work& work : works) accesses.push_back(accesses_of(graph_.nodes[work.node]));
+  for (const std::vector<size_t>& wave : waves_of(accesses, options_.profile ? 1 : kWindow)) {
+    if (commands != nullptr) barrier();
+    for (const size_t w : wave) {
+      const Work& work = works[w];
+      const std::vector<KernelCall>& of_node = calls[work.node];
+      const bool starts = work.first_call == 0, ends = work.end_call == of_node.size();
+      if (commands == nullptr || (profile_.watchdog && flops > kSegmentFlops) ||
+          (options_.profile && starts && recorded.nodes.size() % kProfiledPerBuffer == kProfiledPerBuffer - 1))
+        open();
+      if (options_.profile && starts) {
+        recorded.scope = recorded.profilers.back()->begin(*commands, graph_.nodes[work.node].op->name);
+        recorded.nodes.push_back(work.node);
       }
-      commands->dispatch(pipelines.get({call.shader, call.constants, 0}), push, call.groups);
-      ++recorded.dispatches;
+      for (size_t k = work.first_call; k < work.end_call; ++k) dispatch(*commands, of_node[k], pipelines);
+      recorded.dispatches += static_cast<int64_t>(work.end_call - work.first_call);
+      if (options_.profile && ends) recorded.profilers.back()->end(*commands, recorded.scope);
+      if (starts) flops += flops_of(graph_, graph_.nodes[work.node]);
     }
-    if (options_.profile) recorded.profilers.back()->end(*commands, scope);
-    note_accesses(node);
-    flops += flops_of(graph_, node);
   }
   if (commands != nullptr) commands->finish();
 }

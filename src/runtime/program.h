@@ -10,6 +10,7 @@
 #include "graph/memory_plan.h"
 #include "graph/op.h"
 #include "runtime/storage.h"
+#include "runtime/waves.h"
 #include "vk/pipeline.h"
 #include "vk/profiler.h"
 #include "vk/recorder.h"
@@ -66,9 +67,12 @@ class Program {
     std::vector<size_t> nodes;  // indices of profiled nodes
     int64_t dispatches = 0;
     int64_t barriers = 0;
+    uint32_t scope = 0;  // of the profiler, open
   };
-  struct Span {
-    uint64_t first = 0, end = 0;
+  /// Calls of a node that need not wait for each other.
+  struct Work {
+    size_t node = 0;
+    size_t first_call = 0, end_call = 0;
   };
 
   Place place_of(ValueId id) const;
@@ -76,8 +80,9 @@ class Program {
   Span span_of(ValueId id) const;
   std::vector<std::vector<KernelCall>> dispatch_all(vk::PipelineCache& pipelines) const;
   void record(Section section, const std::vector<std::vector<KernelCall>>& calls, vk::PipelineCache& pipelines);
-  bool must_wait(const Node& node) const;
-  void note_accesses(const Node& node);
+  std::vector<Work> works_of(Section section, const std::vector<std::vector<KernelCall>>& calls) const;
+  Accesses accesses_of(const Node& node) const;
+  void dispatch(vk::CommandBuffer& commands, const KernelCall& call, vk::PipelineCache& pipelines) const;
 
   Storage& storage_;
   Graph graph_;
@@ -86,7 +91,6 @@ class Program {
   DeviceProfile profile_;
   std::vector<ValueId> roots_;
   std::map<Section, Recorded> sections_;
-  std::vector<Span> pending_reads_, pending_writes_;  // while recording: since the last barrier
   uint64_t last_submit_ = 0;
 };
 
