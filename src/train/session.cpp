@@ -168,7 +168,6 @@ Json to_json(const PlanReport& report) {
   out.set("steps", report.total_steps);
   out.set("recompute_layers", report.plan.recomputed().layers);
   out.set("recompute", to_json(report.plan.recomputed()));
-  out.set("recompute_layers", 0);
   for (const std::string& refusal : report.refusals) refusals.push_back(refusal);
   out.set("refusals", std::move(refusals));
   return out;

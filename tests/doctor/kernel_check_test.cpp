@@ -39,7 +39,7 @@ Graph two_inputs(const OpDef& op, const Shape& a, const Shape& b, size_t absent 
 }
 
 Graph addition(const OpDef& op) { return two_inputs(op, {5, 7}, {5, 7}); }
-Graph square_linear(const OpDef& op) { return two_inputs(op, {40, 64}, {64, 64}, 2, {{"scale", 1.0}}); }
+Graph square_linear(const OpDef& op) { return two_inputs(op, {40, 64}, {64, 64}, 4, {{"scale", 1.0}}); }
 
 class KernelCheck : public test::DeviceTest {
  protected:
@@ -127,7 +127,7 @@ TEST_F(KernelCheck, LargeTensorsAreReadWhereTheyAreCompared) {
 TEST_F(KernelCheck, SharingMemoryThatTheKernelCannotBearIsFound) {
   OpDef wrong = op_named("linear");
   wrong.inplace = {{0, 0}};  // a row of x is still read when parts of y are there
-  const Graph graph = two_inputs(wrong, {64, 512}, {512, 512}, 2, {{"scale", 1.0}});
+  const Graph graph = two_inputs(wrong, {64, 512}, {512, 512}, 4, {{"scale", 1.0}});
   EXPECT_GT(check(graph).failed(), 0);
 }
 

@@ -1,6 +1,7 @@
 #include "ops/linear/gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -33,6 +34,7 @@ struct Problem {
   float scale = 1.0f;
   bool bias = false;
   bool addend = false;  // C itself
+  bool split_precision = false;
   std::vector<int32_t> offsets;
 
   bool tn() const { return layout == GemmLayout::tn; }
@@ -80,8 +82,26 @@ Data make_data(const Problem& p) {
   return data;
 }
 
+/// The largest magnitude in each row of op(A) or column of op(B), `count` of them, `outer` elements apart.
+std::vector<float> largest_of(const std::vector<float>& x, int64_t offset, int64_t count, int64_t outer, int64_t k, int64_t inner) {
+  std::vector<float> largest(static_cast<size_t>(count), 0.0f);
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t l = 0; l < k; ++l)
+      largest[static_cast<size_t>(i)] =
+          std::max(largest[static_cast<size_t>(i)], std::abs(x[static_cast<size_t>(offset + i * outer + l * inner)]));
+  return largest;
+}
+
+void add_scales(const Problem& p, const Data& data, GemmCall& call, test::KernelRunner& runner) {
+  const int64_t a = p.stride_a(), b = p.stride_b();
+  call.split_precision = true;
+  call.largest_a = BufferRef{runner.add(largest_of(data.a, p.offset, p.m, p.tn() ? 1 : a, p.k, p.tn() ? a : 1))};
+  call.largest_b = BufferRef{runner.add(largest_of(data.b, p.offset, p.n, p.nt() ? b : 1, p.k, p.nt() ? 1 : b))};
+}
+
+template <typename Tile = GemmTile>
 std::vector<float> run_on_device(const Problem& p, const Data& data, const DeviceProfile& profile,
-                                 const GemmTile* tile = nullptr) {
+                                 const Tile* tile = nullptr) {
   test::KernelRunner runner;
   GemmCall call;
   call.layout = p.layout;
@@ -101,9 +121,10 @@ std::vector<float> run_on_device(const Problem& p, const Data& data, const Devic
     call.groups = p.groups();
     call.group_stride = p.tn() ? p.size_c() : p.size_b();
   }
+  if (p.split_precision) add_scales(p, data, call, runner);
   if (const int64_t bytes = gemm_workspace_bytes(call); bytes > 0)
     call.workspace = BufferRef{runner.add(std::vector<std::byte>(static_cast<size_t>(bytes)))};
-  runner.run(tile != nullptr ? gemm_with_tile(call, *tile) : gemm(call, profile));
+  runner.run(tile != nullptr ? gemm_with_tile(call, *tile, gemm_splits(call)) : gemm(call, profile));
   return runner.read<float>(call.c.value, data.c.size());
 }
 
@@ -307,6 +328,57 @@ TEST_F(GemmTileTest, EveryKindOfTileGivesTheSameRightBits) {
     for (const GemmTile& tile : tiles)
       EXPECT_EQ(run_on_device(problem, data, profile_of(device()), &tile), expected)
           << tile.bm << "x" << tile.bn << " buffers " << tile.buffers;
+  }
+}
+
+/// The split-precision kernel, on GPUs that have it. Its bound is that of the plain one.
+class MatrixUnits : public test::DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (!IsSkipped() && !HasFatalFailure() && !profile_of(device()).split_gemm)
+      GTEST_SKIP() << "this device or this build has no kernels for matrix units";
+  }
+};
+
+TEST_F(MatrixUnits, OddShapesTheEpilogueAndStridesAreRight) {
+  for (const GemmLayout layout : kLayouts) {
+    const Problem all{.layout = layout, .split_precision = true};
+    const auto check = [&](int64_t m, int64_t n, int64_t k, int64_t padding, int64_t offset, bool rest) {
+      Problem p = all;
+      p.m = m, p.n = n, p.k = k, p.padding = padding, p.offset = offset, p.bias = p.addend = rest;
+      if (rest) p.scale = -0.5f;
+      check_problem(p, profile_of(device()));
+    };
+    check(1, 1, 1, 0, 0, false);
+    check(5, 7, 3, 0, 0, true);
+    check(70, 33, 129, 0, 0, true);
+    check(132, 260, 192, 4, 8, true);
+    check(28, 40, 68, 3, 1, false);
+    check(17, 48, 1100, 0, 0, true);
+  }
+}
+
+TEST_F(MatrixUnits, HalfPrecisionWeightsAreExact) {
+  for (const DType dtype : {DType::f16, DType::bf16})
+    for (const GemmLayout layout : {GemmLayout::nn, GemmLayout::nt})
+      for (const auto& [m, n, k] : {std::array{20, 72, 64}, {9, 35, 37}, {140, 136, 200}})
+        check_problem({.layout = layout, .m = m, .n = n, .k = k, .b_dtype = dtype, .split_precision = true},
+                      profile_of(device()));
+}
+
+TEST_F(MatrixUnits, EveryTileGivesTheSameBitsAndARowItsOwn) {
+  for (const GemmLayout layout : kLayouts) {
+    const Problem many{.layout = layout, .m = 260, .n = 140, .k = 516, .bias = true, .split_precision = true};
+    const Data data = make_data(many);
+    const std::vector<float> all = run_on_device(many, data, profile_of(device()));
+    for (const GemmSplitTile& tile : gemm_split_tile_candidates())
+      EXPECT_EQ(run_on_device(many, data, profile_of(device()), &tile), all) << tile.bm << "x" << tile.bn;
+    if (layout == GemmLayout::tn) continue;
+    Problem few = many;
+    few.m = 7;
+    const std::vector<float> first = run_on_device(few, data, profile_of(device()));
+    EXPECT_TRUE(std::equal(first.begin(), first.begin() + few.m * few.n, all.begin()));
   }
 }
 
