@@ -3,6 +3,7 @@
 // Data: "normal", N(0,1); "outliers", A of N(0,1) with one in 64 positions along K a thousand times larger, as in
 // language models, B of N(0,1) / 50; "uniform", U(0,1). One JSON object a line. bench/gemm_peer.py runs the peer.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <random>

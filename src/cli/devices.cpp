@@ -1,7 +1,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "runtime/profile.h"
 #include "vk/device.h"
+#include "vk/shaders.h"
 
 namespace lemnos::cli {
 namespace {
@@ -9,6 +11,13 @@ namespace {
 std::vector<std::pair<const char*, bool>> features_of(const vk::DeviceInfo& d) {
   return {{"int64", d.int64}, {"float64", d.float64}, {"subgroup shuffle", d.shuffle},
           {"16-bit storage", d.f16_storage}, {"cooperative matrix", d.cooperative_matrix}};
+}
+
+/// Of products in split precision (docs/numerics.md): "used", or why not.
+std::string split_gemm_state(const vk::DeviceInfo& d) {
+  if (!d.cooperative_matrix) return "the device has no matrix units for it";
+  if (!vk::has_shader("gemm_split.f32")) return "this build's shader compiler did not know GL_KHR_cooperative_matrix";
+  return profile_of(d, vk::uses_cpu_path(d, {})).split_gemm ? "used" : "subgroups, workgroups or shared memory do not fit";
 }
 
 Json to_json(const vk::DeviceInfo& d, bool used) {
@@ -24,6 +33,7 @@ Json to_json(const vk::DeviceInfo& d, bool used) {
   out.set("shared_memory_bytes", static_cast<int64_t>(d.shared_memory_bytes));
   out.set("subgroup_size", static_cast<int64_t>(d.subgroup_size));
   out.set("features", std::move(features));
+  out.set("split_gemm", split_gemm_state(d));
   out.set("missing", d.missing);
   out.set("used", used);
   return out;
@@ -39,6 +49,7 @@ void print(const vk::DeviceInfo& d, bool used) {
   for (const auto& [name, has] : features_of(d))
     if (has) there += (there.empty() ? "" : ", ") + std::string(name);
   print_line("     optional features: " + (there.empty() ? "none" : there));
+  print_line("     split-precision GEMM: " + split_gemm_state(d));
 }
 
 int run_devices(const Arguments& arguments) {

@@ -58,6 +58,18 @@ TEST(Report, APlanSaysWhatIsMadeAgain) {
          {"leave gradient_checkpointing to auto"});
 }
 
+TEST(Report, SplitPrecisionIsRefusedWhereThereAreNoMatrixUnits) {
+  const ToyFolder toy;
+  const std::string recipe = write_recipe(toy);
+  expect(lemnos(toy, {"plan", "-c", recipe, "--gemm", "split"}), 3, {"VK_KHR_cooperative_matrix", "use auto or fma"});
+  expect(lemnos(toy, {"plan", "-c", recipe, "--gemm", "tf32"}), 2, {"gemm", "tf32"});
+  EXPECT_EQ(lemnos(toy, {"plan", "-c", recipe, "--gemm", "fma"}).code, 0);
+  const Outcome devices = lemnos(toy, {"devices", "--json"});
+  const Json listed = Json::parse(devices.out, "stdout");
+  const Json& first = listed.at("devices").as_array().at(0);
+  EXPECT_NE(first.at("split_gemm").as_string(), "used") << devices.out;
+}
+
 TEST(Report, ErrorsAreDocumentsWithJson) {
   const ToyFolder toy;
   expect_error_document(lemnos(toy, {"--json"}), "usage", 2, "no command is given");
