@@ -1,5 +1,6 @@
 #include "bench/train_bench.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -43,12 +44,21 @@ void step(Engine& engine, const data::Batch& batch, int64_t number) {
   engine.update();
 }
 
-void collect(Engine& engine, Section section, std::map<std::string, OpTime>& by_op) {
+/// Profiled nodes come in the graph's order, those without kernels left out.
+void collect(Engine& engine, Section section, TrainTiming& timing) {
+  const Graph& graph = engine.last_program()->graph();
+  auto next = graph.nodes.begin();
   for (const Program::NodeTime& node : engine.last_program()->times(section)) {
-    OpTime& sum = by_op[is_recompute(node.scope) ? node.op + " again" : node.op];
+    next = std::find_if(next, graph.nodes.end(), [&](const Node& at) {
+      return at.section == section && node.op == at.op->name && node.scope == at.scope;
+    });
+    LEMNOS_CHECK(next != graph.nodes.end(), "{} of {} was profiled and is in no place of the graph", node.op, node.scope);
+    OpTime& sum = timing.by_op[is_recompute(node.scope) ? node.op + " again" : node.op];
     sum.ms += node.ms;
     sum.flops += node.flops;
+    sum.least_ms += timing.roofline.least_ms(node.flops, least_bytes(graph, *next));
     ++sum.nodes;
+    ++next;
   }
 }
 
@@ -64,6 +74,8 @@ TrainTiming time_training(vk::Device& device, const ModelConfig& model, const Tr
       if (parameter.type.shape.size() >= 2) setup.dtypes[parameter.name] = DType::bf16;
   setup.checkpointing = work.checkpointing;
   setup.memory_limit = work.memory_limit > 0 ? work.memory_limit : profile.memory_bytes;
+  TrainTiming timing;
+  if (work.profile) timing.roofline = measure_roofline(device, work.gemm);
   const Clock::time_point begin = Clock::now();
   EnginePlan plan = plan_engine(setup, profile);
   if (work.memory_limit > 0 && plan.peak_bytes() > work.memory_limit)
@@ -74,7 +86,6 @@ TrainTiming time_training(vk::Device& device, const ModelConfig& model, const Tr
   if (work.lora_r > 0) initialise_adapter(engine.storage(), engine.graph(), 1);
   const data::Batch batch = random_batch(model, work, 0);
   constexpr int64_t kWarmUp = 3;
-  TrainTiming timing;
   for (int64_t i = 1; i <= kWarmUp; ++i) {
     step(engine, batch, i);
     timing.last_loss = engine.result().loss_sum / static_cast<double>(batch.supervised);
@@ -90,8 +101,8 @@ TrainTiming time_training(vk::Device& device, const ModelConfig& model, const Tr
   timing.recomputed = engine.plan().recomputed();
   timing.peak_bytes = engine.plan().peak_bytes();
   timing.driver_bytes = static_cast<int64_t>(device.memory_use().allocated);
-  if (work.profile)
-    for (const Section section : {Section::zero, Section::micro, Section::update}) collect(engine, section, timing.by_op);
+  if (!work.profile) return timing;
+  for (const Section section : {Section::zero, Section::micro, Section::update}) collect(engine, section, timing);
   return timing;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/roofline.h"
 #include "models/model.h"
 #include "train/engine.h"
 
@@ -26,6 +27,7 @@ struct TrainWork {
 struct OpTime {
   double ms = 0;
   double flops = 0;
+  double least_ms = 0;  // by the roofline, node by node
   int64_t nodes = 0;
 };
 
@@ -37,7 +39,8 @@ struct TrainTiming {
   double first_step_ms = 0;    // from the engine's construction to the end of the first step
   double last_loss = 0;
   Recomputed recomputed;
-  std::map<std::string, OpTime> by_op;
+  std::map<std::string, OpTime> by_op;  // with TrainWork::profile
+  Roofline roofline;
 };
 
 TrainTiming time_training(vk::Device& device, const ModelConfig& model, const TrainWork& work);

@@ -44,9 +44,11 @@ Json to_json(const TrainWork& work, const TrainTiming& timing) {
     row.set("ms", time.ms);
     row.set("nodes", time.nodes);
     row.set("tflops", time.ms > 0 ? time.flops / time.ms * 1e-9 : 0.0);
+    row.set("roofline_share", time.ms > 0 ? time.least_ms / time.ms : 0.0);
     ops.set(name, std::move(row));
   }
   out.set("by_op", std::move(ops));
+  out.set("roofline", Json::Object{{"tflops", timing.roofline.flops_per_ms * 1e-9}, {"gb_per_s", timing.roofline.bytes_per_ms * 1e-6}});
   return out;
 }
 
@@ -57,9 +59,12 @@ void print(const TrainWork& work, const TrainTiming& timing) {
   if (const std::string again = to_string(timing.recomputed); !again.empty()) print_line("  made again: " + again);
   std::vector<std::pair<std::string, OpTime>> sorted(timing.by_op.begin(), timing.by_op.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+  if (sorted.empty()) return;
+  print_line(format("  this device by our kernels: {:.2f} TFLOP/s, {:.0f} GB/s; what these two allow is the last column's 100 %",
+                    timing.roofline.flops_per_ms * 1e-9, timing.roofline.bytes_per_ms * 1e-6));
   for (const auto& [name, time] : sorted)
-    print_line(format("  {:<32}{:>10.3f} ms {:>6} nodes {:>8.2f} TFLOP/s", name, time.ms, time.nodes,
-                      time.ms > 0 ? time.flops / time.ms * 1e-9 : 0.0));
+    print_line(format("  {:<32}{:>10.3f} ms {:>6} nodes {:>8.2f} TFLOP/s {:>4.0f} %", name, time.ms, time.nodes,
+                      time.ms > 0 ? time.flops / time.ms * 1e-9 : 0.0, time.ms > 0 ? 100 * time.least_ms / time.ms : 0.0));
 }
 
 int run_bench(const Arguments& arguments) {

@@ -70,6 +70,18 @@ TEST(Report, SplitPrecisionIsRefusedWhereThereAreNoMatrixUnits) {
   EXPECT_NE(first.at("split_gemm").as_string(), "used") << devices.out;
 }
 
+TEST(Report, AProfileSaysWhatTheDeviceWouldAllow) {
+  const ToyFolder toy;
+  const Outcome outcome = lemnos(toy, {"bench", toy.base().string(), "--steps", "1", "--length", "16", "--device", "cpu", "--profile", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json document = Json::parse(outcome.out, "stdout");
+  const Json& work = document.at("work").as_array().at(0);
+  EXPECT_GT(work.at("roofline").at("tflops").as_number(), 0);
+  EXPECT_GT(work.at("roofline").at("gb_per_s").as_number(), 0);
+  EXPECT_GT(work.at("by_op").at("adamw").at("roofline_share").as_number(), 0);
+  EXPECT_GT(work.at("by_op").at("linear").at("roofline_share").as_number(), 0);
+}
+
 TEST(Report, ErrorsAreDocumentsWithJson) {
   const ToyFolder toy;
   expect_error_document(lemnos(toy, {"--json"}), "usage", 2, "no command is given");
