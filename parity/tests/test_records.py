@@ -20,7 +20,7 @@ def report(place, worst=1e-8, **more):
                for k in KINDS for n in (1, 2, 4)]
     return {
         "ok": True, "kinds": kinds, "tensors": tensors, "missing": [], "additional": [],
-        "device": "llvmpipe (LLVM 15.0.6, 256 bits)", "driver": "Mesa", "sources": "5ab", "ops": ["add"],
+        "device": "llvmpipe (LLVM 15.0.6, 256 bits)", "driver": "Mesa", "gemm": "auto", "sources": "5ab", "ops": ["add"],
         "features": ["attention:gqa", "tied"], "stage": place.stage, "spirv": place.kernels,
         "binary": "b1", "paths": place.kernels, "tensors_sha256": place.path,
         "documents_bit_equal": True if place.fixture == "packed" else None,
@@ -89,7 +89,7 @@ class Contents(unittest.TestCase):
         self.assertEqual(records.build(SURFACE, "base", rows, {})["features"], ["attention:gqa"])
 
     def test_reports_of_different_sources_or_drivers_make_none(self):
-        for key in ("sources", "driver", "device", "ops"):
+        for key in ("sources", "driver", "device", "gemm", "ops"):
             rows = results()
             rows[1][2][key] = "another"
             with self.assertRaisesRegex(records.RecordError, key):
@@ -106,6 +106,8 @@ class Contents(unittest.TestCase):
     def test_folders_are_named_after_devices(self):
         self.assertEqual(records.device_folder("NVIDIA H200"), "nvidia-h200")
         self.assertEqual(records.device_folder("llvmpipe (LLVM 19.1.7, 256 bits)"), "lavapipe")
+        self.assertEqual(record()["device"], "lavapipe")
+        self.assertEqual(record(gemm="split")["device"], "lavapipe-split")
 
 
 class Writing(unittest.TestCase):
