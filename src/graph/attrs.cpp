@@ -1,5 +1,7 @@
 #include "graph/attrs.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace lemnos {
@@ -31,6 +33,16 @@ const AttrValue& Attrs::get(std::string_view name) const {
     if (key == name) return value;
   LEMNOS_CHECK(false, "no attribute {}", name);
   return items_.front().second;
+}
+
+bool Attrs::has(std::string_view name) const {
+  return std::any_of(items_.begin(), items_.end(), [&](const auto& item) { return item.first == name; });
+}
+
+Attrs Attrs::with(std::string name, AttrValue value) const {
+  Attrs made = *this;
+  made.items_.emplace_back(std::move(name), std::move(value));
+  return made;
 }
 
 bool Attrs::get_bool(std::string_view name) const { return held<bool>(get(name), name); }

@@ -24,6 +24,9 @@ class Attrs {
     return made;
   }
 
+  bool has(std::string_view name) const;
+  /// These and one more.
+  Attrs with(std::string name, AttrValue value) const;
   bool get_bool(std::string_view name) const;
   int64_t get_int(std::string_view name) const;
   double get_double(std::string_view name) const;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "graph/autodiff.h"
 #include "models/model_builder.h"
+#include "ops/linear/fuse_linears.h"
 #include "ops/linear/linear.h"
 #include "ops/loss/linear_cross_entropy.h"
 #include "ops/optim/adamw.h"
@@ -69,6 +70,7 @@ PlannedGraph training_graph(const EngineSetup& setup, const Bucket& bucket, cons
     linear_cross_entropy(builder, pass.hidden, pass.head, {}, targets, {}, nullptr);
     zero_gradients(builder);
   }
+  fuse_linears(planned.graph, planned.forward_nodes);
   return planned;
 }
 
@@ -80,6 +82,7 @@ PlannedGraph logits_graph(const EngineSetup& setup, const Bucket& bucket, const 
   const ForwardPass pass = forward(builder, setup, options);
   planned.logits = ops::linear(builder, pass.hidden, pass.head);
   planned.graph.results = {planned.logits};
+  fuse_linears(planned.graph, planned.forward_nodes);
   return planned;
 }
 

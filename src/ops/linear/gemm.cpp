@@ -32,6 +32,16 @@ void check_extent(const char* what, int64_t rows, int64_t columns, int64_t row_s
                row_stride);
 }
 
+bool aligned(const std::optional<BufferRef>& ref) { return !ref || ref->byte_offset % 16 == 0; }
+
+void check_low_rank(const GemmCall& call) {
+  LEMNOS_CHECK(call.low_a.has_value() == (call.rank > 0) && call.low_b.has_value() == (call.rank > 0));
+  LEMNOS_CHECK(call.rank == 0 || (call.split_precision && !call.offsets && call.layout != GemmLayout::tn),
+               "a product of low rank added to one that cannot");
+  LEMNOS_CHECK(call.rank % 4 == 0 && (call.rank == 0 || call.n % 4 == 0) && aligned(call.low_a) && aligned(call.low_b),
+               "a low rank of {}, {} columns", call.rank, call.n);
+}
+
 void check(const GemmCall& call) {
   LEMNOS_CHECK(call.m > 0 && call.n > 0 && call.k > 0, "gemm {}x{}x{}", call.m, call.n, call.k);
   const bool tn = call.layout == GemmLayout::tn, nt = call.layout == GemmLayout::nt;
@@ -40,6 +50,7 @@ void check(const GemmCall& call) {
   check_extent("gemm C", call.m, call.n, call.row_stride_c);
   LEMNOS_CHECK(call.b_dtype != DType::i32);
   LEMNOS_CHECK(!call.offsets || call.groups > 0, "a grouped gemm of {} groups", call.groups);
+  check_low_rank(call);
   LEMNOS_CHECK(call.a.byte_offset % 4 == 0 && call.b.byte_offset % 4 == 0 &&
                call.c.byte_offset % 4 == 0);
 }
@@ -48,7 +59,6 @@ bool multiples_of(int64_t size, std::initializer_list<int64_t> values) {
   return std::all_of(values.begin(), values.end(), [=](int64_t value) { return value % size == 0; });
 }
 bool multiple_of_4(std::initializer_list<int64_t> values) { return multiples_of(4, values); }
-bool aligned(const std::optional<BufferRef>& ref) { return !ref || ref->byte_offset % 16 == 0; }
 
 /// Whether the kernels may move four neighbours at once (the split kernel eight of 16 bits): the row starts
 /// must be aligned and no group may cross the edge. Values start at multiples of 16 bytes.
@@ -111,7 +121,8 @@ KernelCall product(const GemmCall& call, const GemmParams& params, int64_t split
                call.m, call.n, call.k);
   return kernel(tiling.shader, params,
                 {call.a, call.b, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c),
-                 call.offsets.value_or(call.c), call.largest_a.value_or(call.c), call.largest_b.value_or(call.c)},
+                 call.offsets.value_or(call.c), call.largest_a.value_or(call.c), call.largest_b.value_or(call.c),
+                 call.low_a.value_or(call.c), call.low_b.value_or(call.c)},
                 {u32(row_tiles), u32(column_tiles), u32(copies)}, std::move(constants));
 }
 
@@ -121,7 +132,7 @@ KernelCall reduce(const GemmCall& call, BufferRef partial, int64_t splits) {
   params.n = u32(call.n);
   params.row_stride_c = u32(call.row_stride_c);
   params.splits = u32(splits);
-  params.scale = call.scale;
+  params.scale = call.rank > 0 ? 1.0f : call.scale;  // what has a low rank has been added, scaled
   params.has_bias = call.bias ? 1 : 0;
   params.has_addend = call.addend ? 1 : 0;
   LEMNOS_CHECK(splits * call.m * call.n < INT64_C(0x7fffffff), "gemm {}x{}x{} in {} splits", call.m,
@@ -139,7 +150,7 @@ std::vector<KernelCall> split_product(const GemmCall& call, int64_t splits, cons
   GemmCall part = call;
   part.c = *call.workspace;
   part.row_stride_c = call.n;
-  part.scale = 1.0f;
+  if (call.rank == 0) part.scale = 1.0f;
   part.bias.reset();
   part.addend.reset();
   GemmParams params = params_of(part);
@@ -185,7 +196,7 @@ Tiling tiling_of(const GemmCall& call, const GemmSplitTile& tile) {
   return {format("gemm_split.{}", name_of(call.b_dtype)),
           tile.bm,
           tile.bn,
-          {threads, tile.bm, tile.bn, tile.wm, tile.wn},
+          {threads, tile.bm, tile.bn, tile.wm, tile.wn, u32(call.rank)},
           call.k % 32 != 0};
 }
 

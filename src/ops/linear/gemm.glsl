@@ -96,9 +96,9 @@ uvec2 k_range() {
   return uvec2(z * length, min(p.k, (z + 1) * length));
 }
 
-// Writes four neighbours of a row of C; `bias` is theirs.
-void store4(uvec2 c, uvec2 addend, uint row, uint column, vec4 sum, vec4 bias) {
-  precise vec4 y = p.scale * sum;
+// Adds bias (of these columns) and addend and writes four neighbours of a row of C.
+void store4(uvec2 c, uvec2 addend, uint row, uint column, vec4 product, vec4 bias) {
+  precise vec4 y = product;
   if (p.has_bias != 0) y += bias;
   const uint at = row * p.row_stride_c + column;
   if (C_VEC) {
@@ -109,6 +109,11 @@ void store4(uvec2 c, uvec2 addend, uint row, uint column, vec4 sum, vec4 bias) {
       if (column + r < p.n) F32(c).v[at + r] = ADDEND ? y[r] + F32(addend).v[at + r] : y[r];
     }
   }
+}
+
+vec4 scaled(vec4 sum) {
+  precise vec4 y = p.scale * sum;
+  return y;
 }
 
 vec4 bias4(uint column) {

@@ -27,6 +27,10 @@ struct GemmCall {
   /// each row of op(A), f32 [m], and in each column of op(B), f32 [n], or bounds of them (see largest_magnitudes).
   bool split_precision = false;
   std::optional<BufferRef> largest_a, largest_b;
+  /// C = A B + scale * (low_a low_b) + ..., LoRA's part, in plain FMA: low_a [m, rank], low_b as B in the same layout
+  /// (nn [rank, n], nt [n, rank]), both f32 without gaps. In split precision, not grouped.
+  std::optional<BufferRef> low_a, low_b;
+  int64_t rank = 0;
 
   /// Grouped (mixture of experts): `offsets` is an i32 buffer of groups+1 row indices. For nn and nt
   /// rows [offsets[g], offsets[g+1]) of A and C (m = the worst case, all rows) use B at

@@ -161,7 +161,7 @@ void main() {
     if (b_column[j] < p.n) {
       const vec4 bias = bias4(b_column[j]);
       [[unroll]] for (uint i = 0; i < TM; ++i)
-        if (rows.first + i < rows.end) store4(c, addend, rows.first + i, b_column[j], ALL_SPLITS ? splits[i][j] : total[i][j], bias);
+        if (rows.first + i < rows.end) store4(c, addend, rows.first + i, b_column[j], scaled(ALL_SPLITS ? splits[i][j] : total[i][j]), bias);
     }
   }
 }

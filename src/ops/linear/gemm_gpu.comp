@@ -281,7 +281,7 @@ void store_tile(uint tm, uint tn) {
       const vec4 bias = bias4(column);
       [[unroll]] for (uint i = 0; i < RM; ++i) {
         const uint row = first_row + 4 * (tm + i / 4 * M_THREADS) + i % 4;
-        if (row <= last_row) store4(c, addend, row, column, total[i][j], bias);
+        if (row <= last_row) store4(c, addend, row, column, scaled(total[i][j]), bias);
       }
     }
   }

@@ -24,6 +24,7 @@ layout(constant_id = 8) const uint BM = 128;
 layout(constant_id = 9) const uint BN = 128;
 layout(constant_id = 10) const uint WM = 32;
 layout(constant_id = 11) const uint WN = 32;
+layout(constant_id = 12) const uint RANK = 0;  // of a product that is added; 0: there is none
 const uint BK = 32;
 const uint THREADS = 32 * (BM / WM) * (BN / WN);
 const uint FM = WM / 16, FN = WN / 16;
@@ -238,28 +239,51 @@ void sum_over_k(uint m, uint n, uint begin, uint end) {
   }
 }
 
+#include "ops/linear/split_low_rank.glsl"
+
 // 16 rows at a time go through a subgroup's own part of shared memory, so that whole rows are stored.
 const uint kStorePitch = WN / 4 + 1, kStoreLanes = WN / 4, kStoreRows = 32 / kStoreLanes;
+const uint kStoreSteps = 16 / kStoreRows;
 
-void store(uint m, uint n) {
+void stage(Accumulator rows[FN]) {
+  const uint mine = gl_SubgroupID * 16 * kStorePitch;
+  subgroupBarrier();
+  [[unroll]] for (uint j = 0; j < FN; ++j)
+    coopMatStore(rows[j], tiles, mine + 4 * j, kStorePitch, gl_CooperativeMatrixLayoutRowMajor);
+  subgroupBarrier();
+}
+uint staged_row(uint s) { return s * kStoreRows + gl_SubgroupInvocationID / kStoreLanes; }
+vec4 staged(uint s) {
+  const uint mine = gl_SubgroupID * 16 * kStorePitch;
+  return uintBitsToFloat(tiles[mine + staged_row(s) * kStorePitch + gl_SubgroupInvocationID % kStoreLanes]);
+}
+
+void store(uint m, uint n, bool with_low) {
   const uvec2 c = advance(p.c, gl_WorkGroupID.z, p.z_bytes_c);
   const uvec2 addend = advance(p.addend, gl_WorkGroupID.z, p.z_bytes_c);
-  const uint mine = gl_SubgroupID * 16 * kStorePitch, lane = gl_SubgroupInvocationID;
-  const uint x = lane % kStoreLanes, column = first_column + n + 4 * x;
+  const uint x = n + 4 * (gl_SubgroupInvocationID % kStoreLanes), column = first_column + x;
   const vec4 bias = bias4(column);
-  vec4 inverse_b;
+  vec4 inverse_b, low_inverse_b;
   [[unroll]] for (uint r = 0; r < 4; ++r) inverse_b[r] = inverse_of(largest(true, column + r));
+  if (RANK > 0) [[unroll]] for (uint r = 0; r < 4; ++r) low_inverse_b[r] = low_inverse[BM + x + r];
   barrier();
   [[unroll]] for (uint i = 0; i < FM; ++i) {
-    subgroupBarrier();
-    [[unroll]] for (uint j = 0; j < FN; ++j)
-      coopMatStore(total[i][j], tiles, mine + 4 * j, kStorePitch, gl_CooperativeMatrixLayoutRowMajor);
-    subgroupBarrier();
-    [[unroll]] for (uint first = 0; first < 16; first += kStoreRows) {
-      const uint y = first + lane / kStoreLanes, row = first_row + m + 16 * i + y;
-      if (row > last_row || column >= p.n) continue;
-      const vec4 sum = uintBitsToFloat(tiles[mine + y * kStorePitch + x]) * inverse_of(largest(false, row)) * inverse_b;
-      store4(c, addend, row, column, sum, bias);
+    vec4 product[kStoreSteps];
+    stage(total[i]);
+    [[unroll]] for (uint s = 0; s < kStoreSteps; ++s) {
+      const vec4 sum = staged(s) * inverse_of(largest(false, first_row + m + 16 * i + staged_row(s))) * inverse_b;
+      product[s] = RANK > 0 ? sum : scaled(sum);
+    }
+    if (with_low) {
+      stage(low[i]);
+      [[unroll]] for (uint s = 0; s < kStoreSteps; ++s) {
+        precise vec4 y = product[s] + scaled(staged(s) * low_inverse[m + 16 * i + staged_row(s)] * low_inverse_b);
+        product[s] = y;
+      }
+    }
+    [[unroll]] for (uint s = 0; s < kStoreSteps; ++s) {
+      const uint row = first_row + m + 16 * i + staged_row(s);
+      if (row <= last_row && column < p.n) store4(c, addend, row, column, product[s], bias);
     }
   }
 }
@@ -278,5 +302,7 @@ void main() {
 
   const uint m = gl_SubgroupID % (BM / WM) * WM, n = gl_SubgroupID / (BM / WM) * WN;
   if (range.x < range.y) sum_over_k(m, n, range.x, range.y);
-  store(m, n);
+  const bool with_low = RANK > 0 && gl_WorkGroupID.z == 0;  // the first split of K has it
+  if (with_low) low_rank(m, n);
+  store(m, n, with_low);
 }

@@ -7,6 +7,7 @@
 #include "ops/elementwise/fill.params.h"
 #include "ops/linear/gemm.h"
 #include "ops/linear/largest.params.h"
+#include "ops/linear/largest_rows.params.h"
 #include "ops/rows.h"
 
 namespace lemnos {
@@ -43,6 +44,31 @@ void reference(const ReferenceContext& c) {
   }
 }
 
+/// The rows' alone: no columns to meet at, so nothing to zero.
+std::vector<ValueType> infer_rows(const InferContext& c) { return {{{rows_of(c[0].shape)}, DType::f32}}; }
+
+void reference_rows(const ReferenceContext& c) {
+  const HostTensor& x = c.in(0);
+  const auto width = static_cast<size_t>(width_of(x.shape));
+  for (size_t i = 0; i < x.data.size(); ++i) {
+    double& of_row = c.out(0).data[i / width];
+    of_row = std::max(of_row, std::abs(x.data[i]));
+  }
+}
+
+std::vector<KernelCall> dispatch_rows(const DispatchContext& c) {
+  const Shape& x = c.shape_in(0);
+  const int64_t width = width_of(x);
+  uint32_t lanes = 32;
+  while (lanes < 256 && lanes * 8 < width) lanes *= 2;
+  LargestRowsParams params{};
+  params.rows = kernel_count(rows_of(x));
+  params.width = kernel_count(width);
+  kernel_count(x);
+  return {kernel("largest_rows", params, {c.in(0), c.out(0)}, flat_groups(params.rows, 256 / lanes),
+                 {lanes, width_by_4(width)})};
+}
+
 std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const Shape& x = c.shape_in(0);
   return largest_magnitudes(rows_of(x), width_of(x), c.graph.dtype(c.node.inputs[0]), c.in(0), c.out(0), c.out(1));
@@ -66,6 +92,12 @@ std::vector<KernelCall> largest_magnitudes(int64_t m, int64_t n, DType dtype, Bu
 }
 
 extern const OpDef kLargestOp;
+extern const OpDef kLargestRowsOp;
+const OpDef kLargestRowsOp{.name = "largest_rows",
+                           .infer = infer_rows,
+                           .reference = reference_rows,
+                           .grad = nullptr,
+                           .dispatch = dispatch_rows};
 const OpDef kLargestOp{.name = "largest",
                        .infer = infer,
                        .reference = reference,

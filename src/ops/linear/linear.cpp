@@ -42,6 +42,37 @@ void check_scales(const InferContext& c, size_t first, GemmCall& call) {
   if (a) LEMNOS_CHECK(a->shape == Shape{call.m} && b->shape == Shape{call.n});
 }
 
+/// Inputs `first` and the next are the factors of a product of low rank that is added, or absent (fuse_linears.h).
+void check_low_rank(const InferContext& c, size_t first, int64_t m, const Shape& low_b) {
+  const ValueType *a = optional_input(c, first), *b = optional_input(c, first + 1);
+  LEMNOS_CHECK((a == nullptr) == (b == nullptr) && (a == nullptr || c.attrs.get_double("scale") == 1));
+  if (a) LEMNOS_CHECK(rows(a->shape) == m && b->shape == low_b && b->dtype == DType::f32, "low rank {} by {}",
+                      to_string(a->shape), to_string(b->shape));
+}
+
+void set_low_rank(const DispatchContext& c, size_t first, GemmCall& call) {
+  if (c.node.inputs.size() <= first) return;
+  call.low_a = c.in(first);
+  call.low_b = c.in(first + 1);
+  call.rank = columns(c.shape_in(first));
+  call.scale = static_cast<float>(c.node.attrs.get_double("low_rank_scale"));
+}
+
+/// Adds scale * low_a low_b, [m, n]; low_b is [n, rank] where `transposed`.
+void add_low_rank(const ReferenceContext& c, size_t first, bool transposed) {
+  if (c.inputs.size() <= first) return;
+  const HostTensor &a = c.in(first), &b = c.in(first + 1);
+  HostTensor& y = c.out(0);
+  const double scale = c.attrs.get_double("low_rank_scale");
+  const auto n = static_cast<size_t>(columns(y.shape)), rank = static_cast<size_t>(columns(a.shape));
+  for (size_t i = 0; i < y.data.size(); ++i) {
+    double sum = 0;
+    for (size_t l = 0; l < rank; ++l)
+      sum += a.data[i / n * rank + l] * b.data[transposed ? i % n * rank + l : l * n + i % n];
+    y.data[i] += scale * sum;
+  }
+}
+
 void set_scales(const DispatchContext& c, size_t first, GemmCall& call) {
   call.largest_a = optional_buffer(c, first);
   call.largest_b = optional_buffer(c, first + 1);
@@ -57,6 +88,7 @@ std::vector<ValueType> infer_linear(const InferContext& c) {
   check_addend(c, 3, y);
   GemmCall call{GemmLayout::nt, rows(x), w[0], w[1]};
   check_scales(c, 4, call);
+  if (const ValueType* low = optional_input(c, 6)) check_low_rank(c, 6, rows(x), {w[0], columns(low->shape)});
   return {{y, DType::f32}, scratch(gemm_workspace_bytes(call))};
 }
 
@@ -73,9 +105,11 @@ void reference_linear(const ReferenceContext& c) {
       for (size_t l = 0; l < k; ++l) sum += x.data[i * k + l] * w.data[j * k + l];
       y.data[i * n + j] = scale * sum + (bias ? bias->data[j] : 0.0) + (addend ? addend->data[i * n + j] : 0.0);
     }
+  add_low_rank(c, 6, true);
 }
 
 std::vector<ValueId> grad_linear(GradContext& c) {
+  LEMNOS_CHECK(c.node.inputs.size() <= 6, "products of low rank are folded after differentiation");
   const ValueId dy = c.grad_outputs[0], x = c.node.inputs[0], w = c.node.inputs[1];
   const double scale = c.node.attrs.get_double("scale");
   std::vector<ValueId> grads(c.node.inputs.size());
@@ -102,13 +136,17 @@ std::vector<KernelCall> dispatch_linear(const DispatchContext& c) {
   call.bias = optional_buffer(c, 2);
   call.addend = optional_buffer(c, 3);
   set_scales(c, 4, call);
+  set_low_rank(c, 6, call);
   call.workspace = workspace(c, 1);
   return gemm(call, c.device);
 }
 
 double flops_linear(const Graph& g, const Node& node) {
   const Shape& w = g.shape(node.inputs[1]);
-  return 2.0 * static_cast<double>(rows(g.shape(node.inputs[0]))) * static_cast<double>(w[0] * w[1]);
+  const bool low_rank = node.attrs.has("low_rank_scale");
+  const int64_t rank = low_rank ? columns(g.shape(node.inputs[node.inputs.size() - 2])) : 0;
+  const int64_t outputs = columns(g.shape(node.outputs[0]));
+  return 2.0 * static_cast<double>(rows(g.shape(node.inputs[0]))) * static_cast<double>(w[0] * w[1] + outputs * rank);
 }
 
 std::vector<ValueType> infer_grad_input(const InferContext& c) {
@@ -119,6 +157,7 @@ std::vector<ValueType> infer_grad_input(const InferContext& c) {
   check_addend(c, 2, dx);
   GemmCall call{GemmLayout::nn, rows(dy), w[1], w[0]};
   check_scales(c, 3, call);
+  if (const ValueType* low = optional_input(c, 5)) check_low_rank(c, 5, rows(dy), {columns(low->shape), w[1]});
   return {{dx, DType::f32}, scratch(gemm_workspace_bytes(call))};
 }
 
@@ -134,6 +173,7 @@ void reference_grad_input(const ReferenceContext& c) {
       for (size_t l = 0; l < o; ++l) sum += dy.data[i * o + l] * w.data[l * n + j];
       dx.data[i * n + j] = scale * sum + (c.inputs[2] ? c.inputs[2]->data[i * n + j] : 0.0);
     }
+  add_low_rank(c, 5, false);
 }
 
 std::vector<KernelCall> dispatch_grad_input(const DispatchContext& c) {
@@ -145,6 +185,7 @@ std::vector<KernelCall> dispatch_grad_input(const DispatchContext& c) {
   call.scale = static_cast<float>(c.node.attrs.get_double("scale"));
   call.addend = optional_buffer(c, 2);
   set_scales(c, 3, call);
+  set_low_rank(c, 5, call);
   call.workspace = workspace(c, 1);
   return gemm(call, c.device);
 }

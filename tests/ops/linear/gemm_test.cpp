@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "base/format.h"
 #include "ops/linear/gemm_tiles.h"
@@ -35,6 +36,7 @@ struct Problem {
   bool bias = false;
   bool addend = false;  // C itself
   bool split_precision = false;
+  int64_t rank = 0;  // of a product that is added, and scaled instead
   std::vector<int32_t> offsets;
 
   bool tn() const { return layout == GemmLayout::tn; }
@@ -51,7 +53,7 @@ struct Problem {
 };
 
 struct Data {
-  std::vector<float> a, b, c, bias;
+  std::vector<float> a, b, c, bias, low_a, low_b;
   std::vector<uint16_t> b_half;
 };
 
@@ -70,6 +72,8 @@ Data make_data(const Problem& p) {
   data.b = random_values(static_cast<size_t>(p.offset + p.size_b() * p.copies_of_b()), 2);
   data.c = random_values(static_cast<size_t>(p.offset + p.size_c() * p.copies_of_c()), 3);
   data.bias = random_values(static_cast<size_t>(p.n), 4);
+  data.low_a = random_values(static_cast<size_t>(p.m * p.rank), 6);
+  data.low_b = random_values(static_cast<size_t>(p.n * p.rank), 7);
   if (p.b_dtype == DType::f32) return data;
   std::mt19937 random(5);
   for (float& value : data.b) {  // sign, small exponents and denormals, any mantissa
@@ -122,6 +126,11 @@ std::vector<float> run_on_device(const Problem& p, const Data& data, const Devic
     call.group_stride = p.tn() ? p.size_c() : p.size_b();
   }
   if (p.split_precision) add_scales(p, data, call, runner);
+  if (p.rank > 0) {
+    call.low_a = BufferRef{runner.add(data.low_a)};
+    call.low_b = BufferRef{runner.add(data.low_b)};
+    call.rank = p.rank;
+  }
   if (const int64_t bytes = gemm_workspace_bytes(call); bytes > 0)
     call.workspace = BufferRef{runner.add(std::vector<std::byte>(static_cast<size_t>(bytes)))};
   runner.run(tile != nullptr ? gemm_with_tile(call, *tile, gemm_splits(call)) : gemm(call, profile));
@@ -154,7 +163,17 @@ void check_element(const Problem& p, const Data& data, const std::vector<float>&
     magnitude += std::abs(product);
   }
   const int64_t ic = p.offset + (p.tn() ? g * p.size_c() : 0) + row * p.stride_c() + column;
-  const double rest = (p.bias ? data.bias[at(column)] : 0.0) + (p.addend ? data.c[at(ic)] : 0.0);
+  double rest = (p.bias ? data.bias[at(column)] : 0.0) + (p.addend ? data.c[at(ic)] : 0.0);
+  if (p.rank > 0) {
+    rest += std::exchange(sum, 0.0);
+    magnitude /= std::abs(p.scale);
+  }
+  for (int64_t k = 0; k < p.rank; ++k) {
+    const int64_t ib = p.nt() ? column * p.rank + k : k * p.n + column;
+    const double product = static_cast<double>(data.low_a[at(row * p.rank + k)]) * data.low_b[at(ib)];
+    sum += product;
+    magnitude += std::abs(product);
+  }
   const double expected = p.scale * sum + rest;
   const double roundings = static_cast<double>(std::min<int64_t>(p.k, 64) + (p.k + 63) / 64 + 8);
   const double bound =
@@ -367,9 +386,21 @@ TEST_F(MatrixUnits, HalfPrecisionWeightsAreExact) {
                       profile_of(device()));
 }
 
+TEST_F(MatrixUnits, AProductOfLowRankIsAddedAndScaled) {
+  for (const GemmLayout layout : {GemmLayout::nn, GemmLayout::nt})
+    for (const auto& [m, n, k, rank] : {std::array{5, 8, 36, 4}, {70, 132, 129, 16}, {260, 260, 192, 48}, {9, 64, 4992, 8},
+                                        {33, 100, 4160, 64}})
+      for (const bool rest : {false, true}) {
+        Problem p{.layout = layout, .m = m, .n = n, .k = k, .scale = -0.5f, .bias = rest, .addend = rest, .split_precision = true};
+        p.rank = rank;
+        check_problem(p, profile_of(device()));
+      }
+}
+
 TEST_F(MatrixUnits, EveryTileGivesTheSameBitsAndARowItsOwn) {
   for (const GemmLayout layout : kLayouts) {
-    const Problem many{.layout = layout, .m = 260, .n = 140, .k = 516, .bias = true, .split_precision = true};
+    Problem many{.layout = layout, .m = 260, .n = 140, .k = 516, .bias = true, .split_precision = true};
+    if (layout != GemmLayout::tn) many.rank = 20;
     const Data data = make_data(many);
     const std::vector<float> all = run_on_device(many, data, profile_of(device()));
     for (const GemmSplitTile& tile : gemm_split_tile_candidates())
