@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "graph/kernel_call.h"
+#include "runtime/record_call.h"
 #include "vk/buffer.h"
 #include "vk/device.h"
 #include "vk/pipeline.h"
@@ -33,13 +33,9 @@ class DeviceBuffers {
   /// The calls one after the other.
   void record(vk::CommandBuffer& commands, const std::vector<KernelCall>& calls) {
     for (const KernelCall& call : calls) {
-      std::vector<std::byte> push = call.push;
-      for (size_t i = 0; i < call.buffers.size(); ++i) {
-        const uint64_t address =
-            (*this)[call.buffers[i]].address() + static_cast<uint64_t>(call.buffers[i].byte_offset);
-        std::memcpy(push.data() + 8 * i, &address, 8);
-      }
-      commands.dispatch(pipelines_.get({call.shader, call.constants}), push, call.groups);
+      record_call(commands, pipelines_, call, [this](const BufferRef& ref) {
+        return (*this)[ref].address() + static_cast<uint64_t>(ref.byte_offset);
+      });
       commands.barrier();
     }
   }

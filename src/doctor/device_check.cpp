@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "doctor/tolerance.h"
+#include "runtime/record_call.h"
 #include "vk/queue.h"
 
 namespace lemnos::doctor {
@@ -182,14 +183,10 @@ void DeviceCheck::record(vk::CommandBuffer& commands, const Recording& r, const 
   for (size_t n = 0; n < r.calls.size(); ++n) {
     const KernelCall& call = r.calls[n];
     if (n == 0 || !call.independent) commands.barrier();
-    std::vector<std::byte> push = call.push;
-    for (size_t i = 0; i < call.buffers.size(); ++i) {
-      const BufferRef& ref = call.buffers[i];
-      if (!ref.value.valid()) continue;
-      const uint64_t address = r.places[stored_in[ref.value.index]].buffer.address() + kGuardBytes + static_cast<uint64_t>(ref.byte_offset);
-      std::memcpy(push.data() + 8 * i, &address, 8);
-    }
-    commands.dispatch(pipelines_.get({call.shader, call.constants, 0}), push, call.groups);
+    record_call(commands, pipelines_, call, [&](const BufferRef& ref) -> uint64_t {
+      if (!ref.value.valid()) return 0;
+      return r.places[stored_in[ref.value.index]].buffer.address() + kGuardBytes + static_cast<uint64_t>(ref.byte_offset);
+    });
   }
   commands.finish();
 }

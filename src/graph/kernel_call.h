@@ -30,6 +30,14 @@ struct BufferRef {
   int64_t byte_offset = 0;
 };
 
+/// A buffer that a kernel also reads as a uniform texel buffer: four floats, or two words, at once.
+struct TexelInput {
+  BufferRef from;  // a multiple of 16 bytes into the value
+  int64_t bytes = 0;
+  bool words = false;
+};
+inline constexpr int64_t kMostTexels = int64_t{1} << 27;  // of one, on lavapipe
+
 /// One dispatch, without any device object: pure data that tests can look at.
 struct KernelCall {
   std::string shader;               // name in vk::shaders()
@@ -39,6 +47,7 @@ struct KernelCall {
   std::array<uint32_t, 3> groups{1, 1, 1};
   /// True when the call does not depend on the node's call before it (no barrier between them).
   bool independent = false;
+  std::vector<TexelInput> texels = {};  // at bindings 0, 1 ... of set 0
 };
 
 /// `Params` is the struct of <op>.params.h; `buffers` are its leading uvec2 members in order.
@@ -46,7 +55,7 @@ template <typename Params>
 KernelCall kernel(std::string shader, const Params& params, std::vector<BufferRef> buffers,
                   std::array<uint32_t, 3> groups, std::vector<uint32_t> constants = {}) {
   static_assert(sizeof(Params) <= 128, "push constants hold 128 bytes");
-  KernelCall call{std::move(shader), std::move(constants), std::move(buffers), {}, groups, false};
+  KernelCall call{std::move(shader), std::move(constants), std::move(buffers), {}, groups};
   call.push.resize(sizeof(Params));
   std::memcpy(call.push.data(), &params, sizeof(Params));
   return call;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "runtime/profile.h"
+#include "runtime/record_call.h"
 #include "vk/device.h"
 #include "vk/queue.h"
 
@@ -87,12 +88,7 @@ Accesses Program::accesses_of(const Node& node) const {
 }
 
 void Program::dispatch(vk::CommandBuffer& commands, const KernelCall& call, vk::PipelineCache& pipelines) const {
-  std::vector<std::byte> push = call.push;
-  for (size_t i = 0; i < call.buffers.size(); ++i) {
-    const uint64_t address = address_of(call.buffers[i]);
-    std::memcpy(push.data() + 8 * i, &address, 8);
-  }
-  commands.dispatch(pipelines.get({call.shader, call.constants, 0}), push, call.groups);
+  record_call(commands, pipelines, call, [this](const BufferRef& ref) { return address_of(ref); });
 }
 
 void Program::record(Section section, const std::vector<std::vector<KernelCall>>& calls,

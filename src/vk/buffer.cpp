@@ -61,7 +61,8 @@ void Buffer::create(uint64_t padded_bytes) {
   auto info = vk_struct<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.size = padded_bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+               VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT;
   VkBuffer buffer = VK_NULL_HANDLE;
   vk_check(vkCreateBuffer(device_->handles().device, &info, nullptr, &buffer), "vkCreateBuffer");
   buffer_ = opaque(buffer);
@@ -95,6 +96,7 @@ void Buffer::allocate(MemoryKind kind, std::string_view purpose) {
   address.buffer = handle_of<VkBuffer>(buffer_);
   address_ = vkGetBufferDeviceAddress(handles.device, &address);
   LEMNOS_CHECK(address_ % 16 == 0, "buffer address {:#x}", address_);
+  handles.buffers[address_] = {handle_of<VkBuffer>(buffer_), address_, (bytes_ + 15) / 16 * 16};
 }
 
 void Buffer::map_if_visible(uint32_t memory_type) {
@@ -111,6 +113,7 @@ void Buffer::map_if_visible(uint32_t memory_type) {
 void Buffer::release() {
   if (device_ == nullptr) return;
   DeviceHandles& handles = device_->handles();
+  handles.buffers.erase(address_);
   vkDestroyBuffer(handles.device, handle_of<VkBuffer>(buffer_), nullptr);
   vkFreeMemory(handles.device, handle_of<VkDeviceMemory>(memory_), nullptr);
   if (memory_ != 0) {

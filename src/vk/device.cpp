@@ -7,6 +7,7 @@
 
 #include "vk/handles.h"
 #include "vk/queue.h"
+#include "vk/texels.h"
 
 namespace lemnos::vk {
 namespace {
@@ -142,9 +143,22 @@ void create_device(DeviceHandles& handles) {
   vkGetDeviceQueue(handles.device, handles.queue_family, 0, &handles.vk_queue);
 }
 
+void create_texel_layout(DeviceHandles& handles) {
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (uint32_t i = 0; i < kTexelBindings; ++i)
+    bindings.push_back({i, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+  auto info = vk_struct<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+  info.bindingCount = kTexelBindings;
+  info.pBindings = bindings.data();
+  vk_check(vkCreateDescriptorSetLayout(handles.device, &info, nullptr, &handles.texel_layout), "vkCreateDescriptorSetLayout");
+}
+
 void create_pipeline_layout(DeviceHandles& handles) {
+  create_texel_layout(handles);
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, 128};
   auto info = vk_struct<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &handles.texel_layout;
   info.pushConstantRangeCount = 1;
   info.pPushConstantRanges = &range;
   vk_check(vkCreatePipelineLayout(handles.device, &info, nullptr, &handles.layout),
@@ -180,6 +194,7 @@ Device::~Device() {
   if (used) vkDeviceWaitIdle(handles_->device);
   handles_->queue.reset();
   vkDestroyPipelineLayout(handles_->device, handles_->layout, nullptr);
+  vkDestroyDescriptorSetLayout(handles_->device, handles_->texel_layout, nullptr);
   vkDestroyDevice(handles_->device, nullptr);
 }
 

@@ -7,12 +7,14 @@
 
 // clang-format off
 #define LEMNOS_VK_FUNCTIONS(X) \
-  X(vkAllocateCommandBuffers) X(vkAllocateMemory) X(vkBeginCommandBuffer) X(vkBindBufferMemory) \
-  X(vkCmdBindPipeline) X(vkCmdCopyBuffer) X(vkCmdDispatch) X(vkCmdFillBuffer) \
+  X(vkAllocateCommandBuffers) X(vkAllocateDescriptorSets) X(vkAllocateMemory) X(vkBeginCommandBuffer) X(vkBindBufferMemory) \
+  X(vkCmdBindDescriptorSets) X(vkCmdBindPipeline) X(vkCmdCopyBuffer) X(vkCmdDispatch) X(vkCmdFillBuffer) \
   X(vkCmdPipelineBarrier) X(vkCmdPushConstants) X(vkCmdResetQueryPool) X(vkCmdWriteTimestamp) \
-  X(vkCreateBuffer) X(vkCreateCommandPool) X(vkCreateComputePipelines) X(vkCreateDevice) \
+  X(vkCreateBuffer) X(vkCreateBufferView) X(vkCreateCommandPool) X(vkCreateDescriptorPool) \
+  X(vkCreateDescriptorSetLayout) X(vkCreateComputePipelines) X(vkCreateDevice) \
   X(vkCreateInstance) X(vkCreatePipelineCache) X(vkCreatePipelineLayout) X(vkCreateQueryPool) \
-  X(vkCreateSemaphore) X(vkCreateShaderModule) X(vkDestroyBuffer) X(vkDestroyCommandPool) \
+  X(vkCreateSemaphore) X(vkCreateShaderModule) X(vkDestroyBuffer) X(vkDestroyBufferView) \
+  X(vkDestroyCommandPool) X(vkDestroyDescriptorPool) X(vkDestroyDescriptorSetLayout) \
   X(vkDestroyDevice) X(vkDestroyInstance) X(vkDestroyPipeline) X(vkDestroyPipelineCache) \
   X(vkDestroyPipelineLayout) X(vkDestroyQueryPool) X(vkDestroySemaphore) X(vkDestroyShaderModule) \
   X(vkDeviceWaitIdle) X(vkEndCommandBuffer) X(vkEnumerateDeviceExtensionProperties) \
@@ -22,7 +24,7 @@
   X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceProperties) \
   X(vkGetPhysicalDeviceProperties2) X(vkGetPhysicalDeviceQueueFamilyProperties) \
   X(vkGetPipelineCacheData) X(vkGetQueryPoolResults) X(vkGetSemaphoreCounterValue) X(vkMapMemory) \
-  X(vkQueueSubmit) X(vkResetCommandPool) X(vkWaitSemaphores)
+  X(vkQueueSubmit) X(vkResetCommandPool) X(vkUpdateDescriptorSets) X(vkWaitSemaphores)
 // clang-format on
 
 namespace lemnos::vk {

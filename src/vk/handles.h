@@ -1,6 +1,7 @@
 #pragma once
 // Private to src/vk: the Vulkan types behind the public headers.
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -91,13 +92,22 @@ std::vector<std::string> device_extensions(VkPhysicalDevice device);
 bool contains(const std::vector<std::string>& names, std::string_view name);
 DeviceInfo describe(VkInstance instance, VkPhysicalDevice device, uint32_t index);
 
+/// A buffer in the table by device address.
+struct AddressedBuffer {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
 struct DeviceHandles {
   std::unique_ptr<Instance> instance;
   VkPhysicalDevice physical = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
   VkQueue vk_queue = VK_NULL_HANDLE;
   uint32_t queue_family = 0;
-  VkPipelineLayout layout = VK_NULL_HANDLE;  ///< of every pipeline: push constants only
+  VkDescriptorSetLayout texel_layout = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;  ///< of every pipeline: push constants, and texel buffers where it has some
+  std::map<uint64_t, AddressedBuffer> buffers;  ///< all that live
   VkPhysicalDeviceMemoryProperties memory{};
   bool executable_properties = false;
   DeviceInfo info;

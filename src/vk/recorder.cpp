@@ -23,7 +23,7 @@ void record_barrier(uint64_t buffer, VkPipelineStageFlags to, VkAccessFlags to_a
 
 }  // namespace
 
-CommandBuffer::CommandBuffer(Device& device) : device_(device) {
+CommandBuffer::CommandBuffer(Device& device) : device_(device), texels_(device) {
   const DeviceHandles& handles = device.handles();
   auto pool_info = vk_struct<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool_info.queueFamilyIndex = handles.queue_family;
@@ -52,7 +52,7 @@ void CommandBuffer::begin() {
   info.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   vk_check(vkBeginCommandBuffer(handle_of<VkCommandBuffer>(buffer_), &info),
            "vkBeginCommandBuffer");
-  bound_ = 0;
+  bound_ = bound_set_ = 0;
   finished_ = false;
   barrier();
 }
@@ -64,7 +64,7 @@ void CommandBuffer::restart() {
 }
 
 void CommandBuffer::dispatch(const Pipeline& pipeline, std::span<const std::byte> push,
-                             std::array<uint32_t, 3> groups) {
+                             std::array<uint32_t, 3> groups, std::span<const TexelRange> texels) {
   LEMNOS_CHECK(push.size() <= 128 && push.size() % 4 == 0, "{}: {} bytes of parameters",
                pipeline.name, push.size());
   for (const uint32_t count : groups)
@@ -74,6 +74,11 @@ void CommandBuffer::dispatch(const Pipeline& pipeline, std::span<const std::byte
     vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE,
                       handle_of<VkPipeline>(pipeline.handle));
   bound_ = pipeline.handle;
+  if (const uint64_t set = texels.empty() ? bound_set_ : texels_.set_of(texels); set != bound_set_) {
+    const auto handle = handle_of<VkDescriptorSet>(set);
+    vkCmdBindDescriptorSets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, device_.handles().layout, 0, 1, &handle, 0, nullptr);
+    bound_set_ = set;
+  }
   if (!push.empty())
     vkCmdPushConstants(buffer, device_.handles().layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                        static_cast<uint32_t>(push.size()), push.data());

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "vk/texels.h"
+
 namespace lemnos::vk {
 
 class Buffer;
@@ -28,7 +30,7 @@ class CommandBuffer {
 
   /// `push` is the kernel's parameter struct, its addresses filled in; at most 128 bytes.
   void dispatch(const Pipeline& pipeline, std::span<const std::byte> push,
-                std::array<uint32_t, 3> groups);
+                std::array<uint32_t, 3> groups, std::span<const TexelRange> texels = {});
   /// All that was recorded before is done and visible to all that follows.
   void barrier();
   void copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
@@ -52,7 +54,9 @@ class CommandBuffer {
   uint64_t pool_ = 0;
   uint64_t buffer_ = 0;
   uint64_t bound_ = 0;
+  uint64_t bound_set_ = 0;
   bool finished_ = false;
+  TexelSets texels_;
 };
 
 }  // namespace lemnos::vk

@@ -1,8 +1,7 @@
 #include "support/kernel_runner.h"
 
-#include <cstring>
-
 #include "base/error.h"
+#include "runtime/record_call.h"
 #include "support/device.h"
 #include "vk/queue.h"
 #include "vk/transfer.h"
@@ -11,14 +10,10 @@ namespace lemnos::test {
 
 void record_call(vk::CommandBuffer& commands, vk::PipelineCache& pipelines, const KernelCall& call,
                  std::span<const uint64_t> addresses) {
-  std::vector<std::byte> push = call.push;
-  for (size_t i = 0; i < call.buffers.size(); ++i) {
-    const BufferRef& ref = call.buffers[i];
-    LEMNOS_CHECK(ref.value.index < addresses.size(), "{}: buffer {}", call.shader, i);
-    const uint64_t address = addresses[ref.value.index] + static_cast<uint64_t>(ref.byte_offset);
-    std::memcpy(push.data() + 8 * i, &address, 8);
-  }
-  commands.dispatch(pipelines.get({call.shader, call.constants}), push, call.groups);
+  lemnos::record_call(commands, pipelines, call, [&](const BufferRef& ref) {
+    LEMNOS_CHECK(ref.value.index < addresses.size(), "{}: buffer {}", call.shader, ref.value.index);
+    return addresses[ref.value.index] + static_cast<uint64_t>(ref.byte_offset);
+  });
 }
 
 ValueId KernelRunner::add_bytes(std::span<const std::byte> bytes) {

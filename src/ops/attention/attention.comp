@@ -13,7 +13,6 @@
 // tiles. Sums: each lane its columns of all tiles, then the lanes (row_total); o as in accumulate.
 #extension GL_GOOGLE_include_directive : require
 #ifdef CPU_PATH
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 #include "ops/glsl/common.glsl"
@@ -51,9 +50,9 @@ void main() {
   const RowTile t = query_tile(cached);
   if (t.last < t.first) return;
   const uint head = gl_WorkGroupID.y, kv_head = head / (p.heads / p.kv_heads);
-  const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, t.last - cached);
-  const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last);
-  const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last);
+  const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, t.last - cached, kTexelsQ);
+  const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last, kTexelsK);
+  const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last, kTexelsV);
 
   vec4 o[ROWS][CHUNKS];
   float maximum[ROWS], total[ROWS];
@@ -85,7 +84,7 @@ void main() {
   }
   row_total(total);
 
-  const Matrix to = Matrix(p.o, head * DEPTH_V, p.heads * DEPTH_V, t.last - cached);
+  const Matrix to = Matrix(p.o, head * DEPTH_V, p.heads * DEPTH_V, t.last - cached, kNoTexels);
   [[unroll]] for (uint i = 0; i < ROWS; ++i) {
     const int row = t.first - cached + row_of(i);
     if (row <= to.last) {

@@ -53,9 +53,11 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   check_cpu_loops(shape, q[0]);
   AttentionParams params = attention_params(c, q, k);
   const int64_t groups = c.shape_in(kTiles)[0] * (kAttentionTile / shape.rows);
-  return {kernel(kernel_name("attention", c), params,
-                 {c.in(kQ), c.in(kK), c.in(kV), c.out(0), c.out(1), c.in(kTiles)},
-                 group_grid(groups, q[1]), shape.constants)};
+  KernelCall call = kernel(kernel_name("attention", c), params,
+                           {c.in(kQ), c.in(kK), c.in(kV), c.out(0), c.out(1), c.in(kTiles)},
+                           group_grid(groups, q[1]), shape.constants);
+  call.texels = attention_texels(c, {c.node.inputs[kQ], c.node.inputs[kK], c.node.inputs[kV]});
+  return {call};
 }
 
 double flops(const Graph& graph, const Node& node) {

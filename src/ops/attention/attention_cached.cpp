@@ -73,6 +73,7 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
       format("attention.{}", c.device.cpu_path ? "cpu" : "gpu"), attention_params(c, q, k),
       {c.in(kQ), c.out(kKOut), c.out(kVOut), c.out(kO), c.out(kStats), c.in(kLength)},
       group_grid((q[0] + shape.rows - 1) / shape.rows, q[1]), shape.constants));
+  calls.back().texels = attention_texels(c, {c.node.inputs[kQ], c.node.outputs[kKOut], c.node.outputs[kVOut]});
   return calls;
 }
 

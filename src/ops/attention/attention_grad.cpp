@@ -132,6 +132,9 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   const bool split = !c.device.cpu_path && group > 1;
   for (KernelCall& call : split ? key_by_head(c, by_key, group) : key_by_group(c, by_key, group))
     calls.push_back(std::move(call));
+  if (c.device.cpu_path)
+    for (KernelCall& call : calls)
+      call.texels = attention_texels(c, {c.node.inputs[kQ], c.node.inputs[kK], c.node.inputs[kV], c.node.inputs[kGradO]});
   return calls;
 }
 

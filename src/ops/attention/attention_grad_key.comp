@@ -15,7 +15,6 @@
 // attention_sum_heads.comp adds them.
 #extension GL_GOOGLE_include_directive : require
 #ifdef CPU_PATH
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 #include "ops/glsl/common.glsl"
@@ -23,6 +22,7 @@
 #include "ops/attention/attention_grad.params.h"
 
 PUSH(AttentionGradParams);
+#define GRADIENT 1
 #include "ops/attention/tile.glsl"
 
 void load_sums(out vec4 sum[ROWS][CHUNKS], Matrix m, int first, uint depth) {
@@ -50,11 +50,11 @@ void main() {
   const RowTile t = row_tile(p.tiles);
   if (t.last < t.first) return;
   const uint kv_head = gl_WorkGroupID.y, group = p.heads / p.kv_heads;
-  const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last);
-  const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last);
+  const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last, kTexelsK);
+  const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last, kTexelsV);
   const uint copy = gl_WorkGroupID.z * p.split_rows;  // rows before this workgroup's copy
-  const Matrix to_k = Matrix(p.grad_k, k.start + copy * k.stride, k.stride, t.last);
-  const Matrix to_v = Matrix(p.grad_v, v.start + copy * v.stride, v.stride, t.last);
+  const Matrix to_k = Matrix(p.grad_k, k.start + copy * k.stride, k.stride, t.last, kNoTexels);
+  const Matrix to_v = Matrix(p.grad_v, v.start + copy * v.stride, v.stride, t.last, kNoTexels);
   const uint first_head = p.split_rows > 0 ? gl_WorkGroupID.z : p.first_head;
   const uint end_head = p.split_rows > 0 ? gl_WorkGroupID.z + 1 : p.end_head;
 
@@ -68,8 +68,8 @@ void main() {
   load_sums(grad_k, to_k, t.first, DEPTH);
   load_sums(grad_v, to_v, t.first, DEPTH_V);
   for (uint head = kv_head * group + first_head; head < kv_head * group + end_head; ++head) {
-    const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, last_query);
-    const Matrix grad_o = Matrix(p.grad_o, head * DEPTH_V, p.heads * DEPTH_V, last_query);
+    const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, last_query, kTexelsQ);
+    const Matrix grad_o = Matrix(p.grad_o, head * DEPTH_V, p.heads * DEPTH_V, last_query, kTexelsGradO);
     const int first_query = column_tile(t.first, t.segment_first);
     begin(pair_of(k, t.first, q, first_query, DEPTH, 0));
     for (int query = first_query; query <= last_query; query += int(kColumns)) {

@@ -11,7 +11,6 @@
 // Sums: as in attention.comp; delta is kept for attention_grad_key.comp.
 #extension GL_GOOGLE_include_directive : require
 #ifdef CPU_PATH
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 #include "ops/glsl/common.glsl"
@@ -19,6 +18,7 @@
 #include "ops/attention/attention_grad.params.h"
 
 PUSH(AttentionGradParams);
+#define GRADIENT 1
 #include "ops/attention/tile.glsl"
 
 void find_delta(out float delta[ROWS], Matrix o, Matrix grad_o, int first) {
@@ -41,11 +41,11 @@ void main() {
   const RowTile t = row_tile(p.tiles);
   if (t.last < t.first) return;
   const uint head = gl_WorkGroupID.y, kv_head = head / (p.heads / p.kv_heads);
-  const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, t.last);
-  const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last);
-  const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last);
-  const Matrix o = Matrix(p.o, head * DEPTH_V, p.heads * DEPTH_V, t.last);
-  const Matrix grad_o = Matrix(p.grad_o, head * DEPTH_V, p.heads * DEPTH_V, t.last);
+  const Matrix q = Matrix(p.q, head * DEPTH, p.heads * DEPTH, t.last, kTexelsQ);
+  const Matrix k = Matrix(p.k, kv_head * DEPTH, p.kv_heads * DEPTH, t.last, kTexelsK);
+  const Matrix v = Matrix(p.v, kv_head * DEPTH_V, p.kv_heads * DEPTH_V, t.last, kTexelsV);
+  const Matrix o = Matrix(p.o, head * DEPTH_V, p.heads * DEPTH_V, t.last, kNoTexels);
+  const Matrix grad_o = Matrix(p.grad_o, head * DEPTH_V, p.heads * DEPTH_V, t.last, kTexelsGradO);
 
   float delta[ROWS], maximum[ROWS], inverse[ROWS], keep[ROWS];
   vec4 grad_q[ROWS][CHUNKS];
@@ -78,7 +78,7 @@ void main() {
     }
     accumulate(grad_q, keep, s, weighed, pair_of(q, t.first, k, key + int(kColumns), DEPTH, 0));
   }
-  const Matrix to = Matrix(p.grad_q, q.start, q.stride, t.last);
+  const Matrix to = Matrix(p.grad_q, q.start, q.stride, t.last, kNoTexels);
   [[unroll]] for (uint i = 0; i < ROWS; ++i) {
     const int row = t.first + row_of(i);
     if (row <= t.last)

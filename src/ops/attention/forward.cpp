@@ -57,6 +57,17 @@ std::string kernel_name(const char* stem, const DispatchContext& c) {
   return std::string(stem) + (c.node.attrs.get_bool("split") ? ".split" : c.device.cpu_path ? ".cpu" : ".gpu");
 }
 
+std::vector<TexelInput> attention_texels(const DispatchContext& c, std::initializer_list<ValueId> values) {
+  std::vector<TexelInput> texels;
+  if (!c.device.cpu_path) return texels;
+  for (const ValueId id : values) {
+    const int64_t count = (c.graph.bytes(id) + 15) / 16;
+    LEMNOS_CHECK(count <= kMostTexels, "attention over {}", to_string(c.graph.shape(id)));
+    texels.push_back({{id}, count * 16});
+  }
+  return texels;
+}
+
 TileShape kernel_tile(const TileWork& work, const DispatchContext& c) {
   return c.node.attrs.get_bool("split") ? split_tile_shape(work) : tile_shape(work, c.device);
 }

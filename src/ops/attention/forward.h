@@ -29,6 +29,9 @@ bool on_matrix_units(const Builder& b, int64_t depth, int64_t depth_v);
 
 /// Of the kernel that a node uses: "<stem>.cpu", "<stem>.gpu" or "<stem>.split", and its tile.
 std::string kernel_name(const char* stem, const DispatchContext& c);
+/// What attention_*.cpu reads through texel buffers, in the order of tile_cpu.glsl; nothing for other kernels.
+std::vector<TexelInput> attention_texels(const DispatchContext& c, std::initializer_list<ValueId> values);
+
 TileShape kernel_tile(const TileWork& work, const DispatchContext& c);
 
 /// CHECKs that the device takes that many groups.

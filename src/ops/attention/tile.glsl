@@ -23,7 +23,9 @@ struct Matrix {
   uint start;   // element of row 0
   uint stride;  // elements from row to row
   int last;
+  uint texels;  // a literal: the texel buffer that holds it too, on the CPU path
 };
+const uint kTexelsQ = 0, kTexelsK = 1, kTexelsV = 2, kTexelsGradO = 3, kNoTexels = 4;
 
 // What a product reads: rows of a (only product_nt) and of b from a_row and b_row on, `depth` wide.
 struct Operands {

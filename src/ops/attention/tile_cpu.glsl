@@ -1,5 +1,6 @@
 // lavapipe: a workgroup is one subgroup of 8 lanes. No shared memory: rows are broadcast by
-// shuffles with one lane index for all (one instruction), and loads are few and 16 bytes wide.
+// shuffles with one lane index for all (one instruction), and loads are few and come through texel buffers (see
+// gemm_cpu.comp).
 // Loops of one column tile: DEPTH / (4 * UNROLL) per product_nt and 8 per accumulate (tile_shape.cpp
 // counts them against the driver's loop limit).
 layout(local_size_x = 8) in;
@@ -11,15 +12,26 @@ const uint kTileRows = ROWS;
 const uint kRowLoads = (ROWS + 7) / 8;
 const uint CHUNKS = (kDeepest + kChunk - 1) / kChunk;
 
-layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer U64x2 { u64vec2 v[]; };
+layout(set = 0, binding = 0) uniform samplerBuffer texels_q;
+layout(set = 0, binding = 1) uniform samplerBuffer texels_k;
+layout(set = 0, binding = 2) uniform samplerBuffer texels_v;
+#if defined(GRADIENT)
+layout(set = 0, binding = 3) uniform samplerBuffer texels_grad_o;
+#endif
 
 uint lane() { return gl_LocalInvocationID.x; }
 int row_of(uint i) { return int(i); }
 
 vec4 load4(Matrix m, uint start, uint d, uint depth) {
   if (!WIDE) return load_guarded(m, start, d, depth);
-  const u64vec2 bits = U64x2(m.address).v[(start + min(d, depth - 4)) / 4];
-  return vec4(uintBitsToFloat(unpack32(bits.x)), uintBitsToFloat(unpack32(bits.y)));
+  const uint at = (start + min(d, depth - 4)) / 4;
+  if (m.texels == kTexelsQ) return texelFetch(texels_q, int(at));
+  if (m.texels == kTexelsK) return texelFetch(texels_k, int(at));
+  if (m.texels == kTexelsV) return texelFetch(texels_v, int(at));
+#if defined(GRADIENT)
+  if (m.texels == kTexelsGradO) return texelFetch(texels_grad_o, int(at));
+#endif
+  return F32x4(m.address).v[at];
 }
 
 vec4 add_four(vec4 sum, vec4 w, vec4 b0, vec4 b1, vec4 b2, vec4 b3) {

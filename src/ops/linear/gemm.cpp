@@ -99,7 +99,29 @@ struct Tiling {
   std::vector<uint32_t> constants;
   bool short_last_step;  // the kernel's own rule for K_TAIL
   bool adds_splits = false;
+  std::vector<TexelInput> texels = {};
 };
+
+/// A and B as texel buffers for the CPU kernel, which uses them where they are of use and not too large.
+struct Texels {
+  std::vector<TexelInput> inputs;
+  bool used = false;
+};
+
+Texels texels_of(const GemmCall& call) {
+  const bool tn = call.layout == GemmLayout::tn, nt = call.layout == GemmLayout::nt;
+  const bool words = call.b_dtype != DType::f32;
+  const Vectors vec(call);
+  const int64_t rows_b = nt ? call.n : call.k, groups_b = grouping(call) == kRows ? call.groups : 1;
+  const int64_t bytes_a = (tn ? call.k : call.m) * call.row_stride_a * 4;
+  const int64_t bytes_b = std::max(rows_b * call.row_stride_b, groups_b * call.group_stride) * byte_size(call.b_dtype);
+  const bool used = bytes_a / 16 <= kMostTexels && bytes_b / (words ? 8 : 16) <= kMostTexels;
+  const auto input = [used](const BufferRef& ref, int64_t bytes, bool vectors, bool two) -> TexelInput {
+    const bool whole = used && vectors;
+    return {{ref.value, whole ? ref.byte_offset : 0}, whole ? bytes : 16, two};
+  };
+  return {{input(call.a, bytes_a, vec.a, false), input(call.b, bytes_b, vec.b, words)}, used};
+}
 
 KernelCall product(const GemmCall& call, const GemmParams& params, int64_t splits,
                    const Tiling& tiling) {
@@ -119,11 +141,13 @@ KernelCall product(const GemmCall& call, const GemmParams& params, int64_t split
   const int64_t copies = grouped == kReduction ? call.groups : splits;
   LEMNOS_CHECK(row_tiles <= 65535 && column_tiles <= 65535 && copies <= 65535, "gemm {}x{}x{}",
                call.m, call.n, call.k);
-  return kernel(tiling.shader, params,
+  KernelCall made = kernel(tiling.shader, params,
                 {call.a, call.b, call.c, call.bias.value_or(call.c), call.addend.value_or(call.c),
                  call.offsets.value_or(call.c), call.largest_a.value_or(call.c), call.largest_b.value_or(call.c),
                  call.low_a.value_or(call.c), call.low_b.value_or(call.c)},
                 {u32(row_tiles), u32(column_tiles), u32(copies)}, std::move(constants));
+  made.texels = tiling.texels;
+  return made;
 }
 
 KernelCall reduce(const GemmCall& call, BufferRef partial, int64_t splits) {
@@ -207,12 +231,14 @@ Tiling cpu_tiling_of(const GemmCall& call, int64_t splits) {
   const GemmCpuTile tile = choose_gemm_cpu_tile(call, plain);
   // Few cores gain nothing from splits beside each other, which cost a pass over memory.
   const bool adds_splits = splits > 1 && call.k <= kLongestSum;
+  Texels texels = texels_of(call);
   return {format("gemm_cpu.{}", name_of(call.b_dtype)),
           tile.rows,
           32 * tile.column_blocks,
-          {tile.rows, tile.column_blocks, adds_splits},
+          {tile.rows, tile.column_blocks, adds_splits, texels.used},
           tail,
-          adds_splits};
+          adds_splits,
+          std::move(texels.inputs)};
 }
 
 }  // namespace

@@ -14,10 +14,29 @@ layout(local_size_x = 8) in;
 layout(constant_id = 7) const uint TM = 24;
 layout(constant_id = 8) const uint T4 = 2;
 layout(constant_id = 9) const bool ALL_SPLITS = false;  // adds the splits of K itself, in gemm_reduce's order
+layout(constant_id = 10) const bool TEXELS = false;     // vectors of A and B come through texel buffers
+// A load is a loop over the lanes, which is slow where the processor has no AVX-512; a texel fetch has none.
+layout(set = 0, binding = 0) uniform samplerBuffer texels_a;
+#if defined(B_F16) || defined(B_BF16)
+layout(set = 0, binding = 1) uniform usamplerBuffer texels_b;
+vec4 texel_b(uint i) {
+  const uvec2 w = texelFetch(texels_b, int(i)).xy;
+  return vec4(widen(w.x), widen(w.y));
+}
+#else
+layout(set = 0, binding = 1) uniform samplerBuffer texels_b;
+vec4 texel_b(uint i) { return texelFetch(texels_b, int(i)); }
+#endif
 const uint A_LOADS = (TM + 7) / 8;
+#if defined(B_F16) || defined(B_BF16)
+const uint kTexelBytesB = 8;
+#else
+const uint kTexelBytesB = 16;
+#endif
 
 vec4 acc[TM][T4], total[TM][T4], splits[TM][T4], a[A_LOADS], b[4][T4];
 uvec2 base_b;
+uint first_texel_b = 0;
 uint a_row[A_LOADS], b_row[4][T4];        // first element of what each load walks along
 uint a_column[A_LOADS], b_column[T4];     // used where the loads run across rows of memory
 const uint a_unit = A_VEC ? 4 : 1, b_unit = B_VEC ? 4 : 1;
@@ -48,6 +67,7 @@ void place_loads(Rows rows, uint first_column) {
 }
 
 vec4 load_a(uint i, uint at) {
+  if (A_VEC && TEXELS) return texelFetch(texels_a, int(a_row[i] + at));
   if (A_VEC) return load4(p.a, a_row[i] + at);
   vec4 t;
   [[unroll]] for (uint r = 0; r < 4; ++r)
@@ -56,6 +76,7 @@ vec4 load_a(uint i, uint at) {
 }
 
 vec4 load_b(uint q, uint j, uint at) {
+  if (B_VEC && TEXELS) return texel_b(first_texel_b + b_row[q][j] + at);
   if (B_VEC) return b_at4(base_b, b_row[q][j] + at);
   vec4 t;
   [[unroll]] for (uint r = 0; r < 4; ++r)
@@ -126,6 +147,7 @@ void main() {
   if (rows.first >= rows.end) return;
   const uvec2 range = ALL_SPLITS ? uvec2(0, p.k) : k_range();
   base_b = GROUPED == GROUPED_ROWS ? advance(p.b, rows.group, p.group_bytes_b) : p.b;
+  if (GROUPED == GROUPED_ROWS) first_texel_b = rows.group * (p.group_bytes_b / kTexelBytesB);
   place_loads(rows, gl_WorkGroupID.y * 32 * T4);
   [[unroll]] for (uint i = 0; i < TM; ++i) [[unroll]] for (uint j = 0; j < T4; ++j)
     acc[i][j] = total[i][j] = vec4(0);
