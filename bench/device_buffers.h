@@ -33,9 +33,9 @@ class DeviceBuffers {
   /// The calls one after the other.
   void record(vk::CommandBuffer& commands, const std::vector<KernelCall>& calls) {
     for (const KernelCall& call : calls) {
-      record_call(commands, pipelines_, call, [this](const BufferRef& ref) {
+      record_call(commands, pipelines_, bind(call, [this](const BufferRef& ref) {
         return (*this)[ref].address() + static_cast<uint64_t>(ref.byte_offset);
-      });
+      }));
       commands.barrier();
     }
   }

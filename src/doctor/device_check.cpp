@@ -183,10 +183,10 @@ void DeviceCheck::record(vk::CommandBuffer& commands, const Recording& r, const 
   for (size_t n = 0; n < r.calls.size(); ++n) {
     const KernelCall& call = r.calls[n];
     if (n == 0 || !call.independent) commands.barrier();
-    record_call(commands, pipelines_, call, [&](const BufferRef& ref) -> uint64_t {
+    record_call(commands, pipelines_, bind(call, [&](const BufferRef& ref) -> uint64_t {
       if (!ref.value.valid()) return 0;
       return r.places[stored_in[ref.value.index]].buffer.address() + kGuardBytes + static_cast<uint64_t>(ref.byte_offset);
-    });
+    }));
   }
   commands.finish();
 }

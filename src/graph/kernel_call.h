@@ -38,6 +38,14 @@ struct TexelInput {
 };
 inline constexpr int64_t kMostTexels = int64_t{1} << 27;  // of one, on lavapipe
 
+/// What a call does is the same for each of `count` elements, whatever the others are: calls that differ in the range
+/// alone may be one where their ranges follow on each other in memory.
+struct FlatRange {
+  uint32_t count_at = 0;            // byte of `push` where the count is, 32 bits
+  uint32_t elements_per_group = 0;  // of flat_groups
+  std::vector<uint32_t> bytes;      // per element of each buffer; 0: the same buffer for all elements
+};
+
 /// One dispatch, without any device object: pure data that tests can look at.
 struct KernelCall {
   std::string shader;               // name in vk::shaders()
@@ -47,6 +55,7 @@ struct KernelCall {
   std::array<uint32_t, 3> groups{1, 1, 1};
   /// True when the call does not depend on the node's call before it (no barrier between them).
   bool independent = false;
+  FlatRange flat = {};  // no elements per group: not such a call
   std::vector<TexelInput> texels = {};  // at bindings 0, 1 ... of set 0
 };
 

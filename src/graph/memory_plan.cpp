@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "base/error.h"
 #include "graph/op.h"
@@ -240,27 +241,54 @@ std::string storage_kind(const Value& value) {
   return "state";
 }
 
+namespace {
+
+/// Trainable parameters, their gradients and their moments lie in runs of the same order, matrices (which decay) apart
+/// from vectors, so that kernels which treat all elements alike need few dispatches (runtime/record_call.h).
+std::vector<ValueId> storage_order(const Graph& graph) {
+  constexpr std::string_view kRuns[] = {"", "grad/", "adam/m/", "adam/v/"};
+  using Place = std::tuple<size_t, bool, uint32_t>;  // run, no matrix, the parameter's or the value's own index
+  std::vector<std::pair<Place, ValueId>> order;
+  for (const ValueKind kind : {ValueKind::parameter, ValueKind::state})
+    for (const ValueId id : graph.of_kind(kind)) {
+      const Value& value = graph[id];
+      Place place{value.trainable ? 1 : kind == ValueKind::parameter ? 0 : 1 + std::size(kRuns), false, id.index};
+      if (value.trainable) std::get<1>(place) = value.type.shape.size() < 2;
+      for (size_t run = 1; run < std::size(kRuns); ++run) {
+        if (kind != ValueKind::state || !value.name.starts_with(kRuns[run])) continue;
+        const ValueId of = graph.find(value.name.substr(kRuns[run].size()));
+        place = {run + 1, value.type.shape.size() < 2, of.valid() ? of.index : id.index};
+      }
+      order.emplace_back(place, id);
+    }
+  std::sort(order.begin(), order.end());
+  std::vector<ValueId> ids;
+  for (const auto& [place, id] : order) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace
+
 StoragePlan plan_storage(std::span<const Graph* const> graphs, const PlanOptions& options) {
   StoragePlan plan;
   for (const Graph* graph : graphs)
-    for (const ValueKind kind : {ValueKind::parameter, ValueKind::state})
-      for (const ValueId id : graph->of_kind(kind)) {
-        const Value& value = (*graph)[id];
-        const int64_t bytes = graph->bytes(id);
-        if (const auto old = plan.places.find(value.name); old != plan.places.end()) {
-          LEMNOS_CHECK(old->second.bytes == bytes, "{} differs between graphs", value.name);
-          continue;
-        }
-        if (bytes > options.max_block_bytes)
-          fail(ErrorKind::unsupported, "{} has {}; one device allocation holds at most {}", value.name,
-               byte_text(static_cast<uint64_t>(bytes)), byte_text(static_cast<uint64_t>(options.max_block_bytes)));
-        if (plan.blocks.empty() || plan.blocks.back() + aligned(bytes) > options.max_block_bytes)
-          plan.blocks.push_back(0);
-        plan.places[value.name] = {Region::persistent, static_cast<uint32_t>(plan.blocks.size() - 1),
-                                   plan.blocks.back(), bytes};
-        plan.blocks.back() += aligned(bytes);
-        plan.by_kind[storage_kind(value)] += aligned(bytes);
+    for (const ValueId id : storage_order(*graph)) {
+      const Value& value = (*graph)[id];
+      const int64_t bytes = graph->bytes(id);
+      if (const auto old = plan.places.find(value.name); old != plan.places.end()) {
+        LEMNOS_CHECK(old->second.bytes == bytes, "{} differs between graphs", value.name);
+        continue;
       }
+      if (bytes > options.max_block_bytes)
+        fail(ErrorKind::unsupported, "{} has {}; one device allocation holds at most {}", value.name,
+             byte_text(static_cast<uint64_t>(bytes)), byte_text(static_cast<uint64_t>(options.max_block_bytes)));
+      if (plan.blocks.empty() || plan.blocks.back() + aligned(bytes) > options.max_block_bytes)
+        plan.blocks.push_back(0);
+      plan.places[value.name] = {Region::persistent, static_cast<uint32_t>(plan.blocks.size() - 1),
+                                 plan.blocks.back(), bytes};
+      plan.blocks.back() += aligned(bytes);
+      plan.by_kind[storage_kind(value)] += aligned(bytes);
+    }
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "runtime/profile.h"
@@ -33,6 +34,13 @@ Program::Program(Storage& storage, vk::PipelineCache& pipelines, Graph graph, Ar
   const std::vector<std::vector<KernelCall>> calls = dispatch_all(pipelines);
   for (const Section section : kSections)
     record(section, calls, pipelines);
+}
+
+Program::~Program() {
+  try {
+    wait();
+  } catch (...) {  // a lost device does nothing more
+  }
 }
 
 Place Program::place_of(ValueId id) const {
@@ -87,10 +95,6 @@ Accesses Program::accesses_of(const Node& node) const {
   return accesses;
 }
 
-void Program::dispatch(vk::CommandBuffer& commands, const KernelCall& call, vk::PipelineCache& pipelines) const {
-  record_call(commands, pipelines, call, [this](const BufferRef& ref) { return address_of(ref); });
-}
-
 void Program::record(Section section, const std::vector<std::vector<KernelCall>>& calls,
                      vk::PipelineCache& pipelines) {
   Recorded& recorded = sections_[section];
@@ -103,6 +107,13 @@ void Program::record(Section section, const std::vector<std::vector<KernelCall>>
       recorded.profilers.push_back(std::make_unique<vk::Profiler>(storage_.device(), kProfiledPerBuffer));
     commands = recorded.buffers.back().get();
     flops = 0;
+  };
+  std::vector<BoundCall> together;  // bound, not recorded yet: no barrier between them
+  const auto record_together = [&] {
+    for (const BoundCall& call : joined(std::exchange(together, {}))) {
+      record_call(*commands, pipelines, call);
+      ++recorded.dispatches;
+    }
   };
   const auto barrier = [&] {
     commands->barrier();
@@ -123,17 +134,21 @@ void Program::record(Section section, const std::vector<std::vector<KernelCall>>
       const std::vector<KernelCall>& of_node = calls[work.node];
       const bool starts = work.first_call == 0, ends = work.end_call == of_node.size();
       if (commands == nullptr || (profile_.watchdog && flops > kSegmentFlops) ||
-          (options_.profile && starts && recorded.nodes.size() % kProfiledPerBuffer == kProfiledPerBuffer - 1))
+          (options_.profile && starts && recorded.nodes.size() % kProfiledPerBuffer == kProfiledPerBuffer - 1)) {
+        if (commands != nullptr) record_together();
         open();
+      }
       if (options_.profile && starts) {
         recorded.scope = recorded.profilers.back()->begin(*commands, graph_.nodes[work.node].op->name);
         recorded.nodes.push_back(work.node);
       }
-      for (size_t k = work.first_call; k < work.end_call; ++k) dispatch(*commands, of_node[k], pipelines);
-      recorded.dispatches += static_cast<int64_t>(work.end_call - work.first_call);
+      for (size_t k = work.first_call; k < work.end_call; ++k)
+        together.push_back(bind(of_node[k], [this](const BufferRef& ref) { return address_of(ref); }));
+      if (options_.profile) record_together();
       if (options_.profile && ends) recorded.profilers.back()->end(*commands, recorded.scope);
       if (starts) flops += flops_of(graph_, graph_.nodes[work.node]);
     }
+    record_together();
   }
   if (commands != nullptr) commands->finish();
 }

@@ -32,6 +32,11 @@ class Program {
   Program(Storage& storage, vk::PipelineCache& pipelines, Graph graph, ArenaPlan plan)
       : Program(storage, pipelines, std::move(graph), std::move(plan), Options()) {}
 
+  /// Waits for what was submitted.
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
   const Graph& graph() const { return graph_; }
 
   /// Sets an input for the next run of `micro`; waits until the device no longer reads the last.
@@ -82,7 +87,6 @@ class Program {
   void record(Section section, const std::vector<std::vector<KernelCall>>& calls, vk::PipelineCache& pipelines);
   std::vector<Work> works_of(Section section, const std::vector<std::vector<KernelCall>>& calls) const;
   Accesses accesses_of(const Node& node) const;
-  void dispatch(vk::CommandBuffer& commands, const KernelCall& call, vk::PipelineCache& pipelines) const;
 
   Storage& storage_;
   Graph graph_;

@@ -10,10 +10,10 @@ namespace lemnos::test {
 
 void record_call(vk::CommandBuffer& commands, vk::PipelineCache& pipelines, const KernelCall& call,
                  std::span<const uint64_t> addresses) {
-  lemnos::record_call(commands, pipelines, call, [&](const BufferRef& ref) {
+  lemnos::record_call(commands, pipelines, bind(call, [&](const BufferRef& ref) {
     LEMNOS_CHECK(ref.value.index < addresses.size(), "{}: buffer {}", call.shader, ref.value.index);
     return addresses[ref.value.index] + static_cast<uint64_t>(ref.byte_offset);
-  });
+  }));
 }
 
 ValueId KernelRunner::add_bytes(std::span<const std::byte> bytes) {

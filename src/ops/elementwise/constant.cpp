@@ -1,5 +1,7 @@
 #include "ops/elementwise/constant.h"
 
+#include <cstddef>
+
 #include "ops/elementwise/fill.params.h"
 #include "ops/rows.h"
 
@@ -9,7 +11,9 @@ namespace {
 KernelCall fill_call(const DispatchContext& c, float value) {
   const uint32_t count = kernel_count(c.shape_out(0));
   const FillParams params{.y = {}, .count = count, .value = value};
-  return kernel("fill", params, {c.out(0)}, flat_groups((int64_t{count} + 3) / 4, 64));
+  KernelCall call = kernel("fill", params, {c.out(0)}, flat_groups((int64_t{count} + 3) / 4, 64));
+  call.flat = {offsetof(FillParams, count), 256, {4}};
+  return call;
 }
 
 std::vector<ValueType> infer_fill(const InferContext& c) {

@@ -39,8 +39,8 @@ constexpr RatedTile kTilesTn[] = {
     {{64, 128, 16, 8, 8, 4, 16, true, false, 1, 8, 1}, 44.0},
     {{128, 64, 16, 8, 8, 4, 16, true, false, 1, 8, 1}, 44.0},
     {{64, 64, 16, 8, 4, 4, 16, true, false, 2, 4, 2}, 41.0},
-    {{64, 16, 32, 4, 4, 8, 32, true}, 26.0},
-    {{16, 64, 32, 4, 4, 4, 32, true}, 25.8},
+    {{64, 16, 16, 4, 4, 8, 16, true}, 26.0},
+    {{16, 64, 16, 4, 4, 4, 16, true}, 25.8},
 };
 
 std::span<const RatedTile> tiles_of(GemmLayout layout) {
@@ -163,7 +163,7 @@ namespace {
 /// of 64-row tiles at any number of rows.
 int64_t splits_of_row_products(int64_t n, int64_t k, bool split_precision) {
   const int64_t chunks = ceil_div(k, kChunk), column_tiles = ceil_div(n, 128);
-  if (n <= 256) return std::min<int64_t>(chunks / 3, 8);
+  if (n <= 256) return std::min<int64_t>(chunks / 2, 8);
   if (k >= 32768) return std::min(196 / column_tiles, chunks / 64);
   if (k >= 4096) return std::min((split_precision ? 28 : 49) / column_tiles, chunks / 8);
   return 1;
@@ -172,8 +172,10 @@ int64_t splits_of_row_products(int64_t n, int64_t k, bool split_precision) {
 /// tn: K is the tokens, C a weight.
 int64_t splits_of_weight_gradients(int64_t m, int64_t n, int64_t k, bool split_precision) {
   const int64_t chunks = ceil_div(k, kChunk), tiles = ceil_div(m, 128) * ceil_div(n, 128);
-  const int64_t most = tiles < 32 ? 16 : tiles < 128 ? 8 : split_precision ? 3 : 7;
+  const bool skinny = std::min(m, n) <= 64;  // LoRA's
+  const int64_t most = tiles < 32 ? 16 : skinny ? 12 : tiles < 128 ? 8 : split_precision ? 3 : 7;
   if (k >= 1024 && tiles <= 400) return std::min(chunks / 4, most);
+  if (k >= 256 && tiles > 16 && skinny) return std::min<int64_t>(chunks / 2, 3);
   if (k >= 256 && tiles <= 16) return std::min(49 / tiles, chunks / 2);
   return 1;
 }

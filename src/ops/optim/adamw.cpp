@@ -1,6 +1,7 @@
 #include "ops/optim/adamw.h"
 
 #include <cmath>
+#include <cstddef>
 
 #include "base/error.h"
 #include "ops/optim/adamw.params.h"
@@ -42,10 +43,12 @@ std::vector<KernelCall> dispatch(const DispatchContext& c) {
   AdamWParams params{};
   params.count = static_cast<uint32_t>(count);
   params.decay = c.node.attrs.get_bool("decay") ? 1 : 0;
-  return {kernel("adamw", params,
-                 {c.in(kParam), c.in(kGrad), c.in(kFirst), c.in(kSecond), c.out(0), c.out(1),
-                  c.out(2), c.in(kClip), c.in(kStepValues)},
-                 flat_groups((count + 3) / 4, 64))};
+  KernelCall call = kernel("adamw", params,
+                           {c.in(kParam), c.in(kGrad), c.in(kFirst), c.in(kSecond), c.out(0), c.out(1),
+                            c.out(2), c.in(kClip), c.in(kStepValues)},
+                           flat_groups((count + 3) / 4, 64));
+  call.flat = {offsetof(AdamWParams, count), 256, {4, 4, 4, 4, 4, 4, 4, 0, 0}};
+  return {call};
 }
 
 }  // namespace
