@@ -11,7 +11,7 @@ namespace {
 
 /// Tensors by ",", dimensions by " ". A dimension is a product ("2n", "mk"), with "+1" one more, with
 /// "f+" behind f leading elements, or "*": whole inputs, each with an axis of its own. ":role" or
-/// ":role(axis)" says what the numbers are; "_" is scratch memory.
+/// ":role(axis)" says what the numbers are; "_" is scratch memory. The last inputs may be missing.
 struct Row {
   const char* op;
   const char* inputs;
@@ -21,13 +21,14 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"linear", "m k, n k, n, m n, m :bound, n :bound", "m n, _", "mn"},
-    {"linear_grad_input", "m k, k n, m n, m :bound, n :bound", "m n, _", "mn"},
+    {"linear", "m k, n k, n, m n, m :bound, n :bound, m r, n r", "m n, _", "mn"},
+    {"linear_grad_input", "m k, k n, m n, m :bound, n :bound, m r, r n", "m n, _", "mn"},
     {"linear_grad_weight", "k m, k n, m n, m :bound, n :bound", "m n, _", "mn"},
     {"linear_grad_bias", "m n, n", "n, _", "n"},
     {"linear_rows", "f+m k, n k, n, f+m :bound, n :bound", "m n, _", "mn", "first=f count=m"},
     {"linear_rows_grad_weight", "k m, f+k n, m n, m :bound, n :bound", "m n, _", "mn", "first=f"},
     {"largest", "m n, m :positive, n :positive", "m, n", ""},
+    {"largest_rows", "m n", "m", "m"},
     {"cross_entropy", "m v, f+m :target(v), 16 :step_f32", "m v, m", "m", "first=f"},
     {"cross_entropy_loss", "m v, f+m :target(v)", "m", "m", "first=f"},
     {"add_losses", "2 :loss_sum, m :positive", "2", ""},

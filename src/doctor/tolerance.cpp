@@ -26,6 +26,7 @@ constexpr Row kRows[] = {
     {"embedding", 0, {0, 0}},
     {"concat_rows", 0, {0, 0}},
     {"largest", 0, {0, 0}},
+    {"largest_rows", 0, {0, 0}},
     {"zero", 0, {0, 0}},
     {"moe_gather", 0, {0, 0}},
     {"moe_sort", 0, {0, 0}},

@@ -28,11 +28,12 @@ std::vector<ModelConfig> models() {
           model("mixtral", R"({"num_local_experts": 5, "num_experts_per_tok": 2})")};
 }
 
-/// Full training and LoRA with dropout.
+/// Full training and LoRA with dropout; on a device with matrix units everything on those that can be.
 std::vector<EnginePlan> plans(const ModelConfig& config, const DeviceProfile& device, int64_t length) {
   EngineSetup setup{.model = config, .buckets = {{1, length, 2}}};
+  if (device.split_gemm) setup.gemm = GemmChoice::split;
   std::vector<EnginePlan> made{plan_engine(setup, device)};
-  setup.lora = LoraConfig{.r = 3, .lora_dropout = 0.1, .target_modules = {std::vector<std::string>{"q_proj", "o_proj"}}};
+  setup.lora = LoraConfig{.r = device.split_gemm ? 4 : 3, .lora_dropout = 0.1, .target_modules = {std::vector<std::string>{"q_proj", "o_proj"}}};
   made.push_back(plan_engine(setup, device));
   return made;
 }
@@ -45,8 +46,7 @@ std::vector<KernelCase> cases_of(const std::vector<EnginePlan>& plans, const Dev
 }
 
 TEST(KernelCase, EveryOpOfEveryFamilyIsCovered) {
-  for (const bool cpu_path : {true, false}) {
-    const DeviceProfile device{.cpu_path = cpu_path};
+  for (const DeviceProfile& device : {DeviceProfile{.cpu_path = true}, DeviceProfile{}, DeviceProfile{.split_gemm = true}}) {
     std::set<std::string> ops, checked;
     for (const ModelConfig& config : models()) {
       const auto all = plans(config, device, 70);
