@@ -140,6 +140,24 @@ TEST_F(VulkanTest, PreparedPipelinesAreThoseThatAreGot) {
   EXPECT_THROW(cache.get({"no_such_shader", {}}), InternalError);
 }
 
+TEST_F(VulkanTest, TexelBuffersLieInsideOfOneBufferAndAreMadeOnce) {
+  TexelSets sets(device());
+  uint64_t gone = 0;
+  {
+    const Buffer first(device(), 1024, MemoryKind::device, "a test"), second(device(), 100, MemoryKind::device, "a test");
+    const TexelRange a{first.address() + 256, 768}, b{second.address(), 96, TexelFormat::u32x2};
+    const TexelRange both[] = {a, b}, swapped[] = {b, a};
+    EXPECT_EQ(sets.set_of(both), sets.set_of(both));
+    EXPECT_NE(sets.set_of(both), sets.set_of(swapped));
+    for (const TexelRange& wrong : {TexelRange{a.address, 784}, TexelRange{a.address + 8, 16}, TexelRange{a.address, 0}, TexelRange{0, 16}})
+      EXPECT_THROW(sets.set_of(std::span(&wrong, 1)), InternalError) << wrong.bytes;
+    EXPECT_THROW(sets.set_of(std::vector<TexelRange>(kTexelBindings + 1, a)), InternalError);
+    gone = first.address();
+  }
+  const TexelRange freed{gone, 16};
+  EXPECT_THROW(sets.set_of(std::span(&freed, 1)), InternalError);
+}
+
 TEST_F(VulkanTest, MisuseIsCaught) {
   CommandBuffer commands(device());
   const Pipeline& fill = pipelines().get({"fill", {}});
